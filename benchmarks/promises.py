@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The promises of docs/performance.md, each with the rows that show it.
+
+A report, not a test: a busy machine misses a promise that holds, so nothing fails here.
+"""
+
+import collections
+
+# bound: "at most" or "at least"; of: implementation to divide by, or None for the value itself;
+# inverse: reference / value instead (throughput out of times, or rates where higher is better).
+Promise = collections.namedtuple("Promise", "what benchmark case implementation of bound goal inverse",
+                                 defaults=(False,))
+
+
+def dispatch_promises():
+    for depth in (1, 64, 1024):
+        case = f"empty/{depth}"
+        for ring in ("bare ring", "indexed ring"):
+            yield Promise(f"empty task, {depth} in flight, over the {ring}", "dispatch", case,
+                          "cppless, 1 worker", ring, "at most", 3)
+        yield Promise(f"throughput over fork+exec, {depth} in flight", "dispatch", case,
+                      "cppless, 1 worker", "fork+exec per task", "at least", 1000, True)
+    for who in ("cppless, host", "cppless, 2 workers"):
+        yield Promise(f"idle CPU, ms/s, {who}", "dispatch_footprint", "idle", who, None,
+                      "at most", 1)
+    yield Promise("host memory per queued task, bytes", "dispatch_footprint",
+                  "a million queued tasks", "cppless, host memory", None, "at most", 512)
+
+
+def compile_promises():
+    yield Promise("each further task type, ms", "compile", "each further entry, 1 to 100",
+                  "cppless", None, "at most", 20)
+    for flag in ("-fsyntax-only", "-O0", "-O2"):
+        yield Promise(f"plugin on a source without tasks, {flag}", "compile", f"plugin/{flag}",
+                      "with plugin", "without plugin", "at most", 1.03)
+
+
+def serialization_promises():
+    for values in ("u32", "struct", "struct with function"):
+        for direction in ("encode", "encode/new", "decode", "decode/new"):
+            case = f"{values}/{direction}"
+            yield Promise(f"binary over a loop by hand, {case}", "serialization", case,
+                          "cppless binary", "by hand", "at most", 1.15)
+            yield Promise(f"base64 in JSON over binary, {case}", "serialization", case,
+                          "cppless binary in JSON", "cppless binary", "at most", 2.5)
+
+
+def all_promises():
+    yield from dispatch_promises()
+    yield from serialization_promises()
+    yield from compile_promises()
+
+
+def report(rows):
+    """Prints goal and measurement for the promises that `rows` speak about."""
+    medians = {(row["benchmark"], row["case"], row["implementation"]): row["median"]
+               for row in rows}
+    lines = []
+    for promise in all_promises():
+        value = medians.get((promise.benchmark, promise.case, promise.implementation))
+        base = medians.get((promise.benchmark, promise.case, promise.of))
+        if value is None or (promise.of and base is None):
+            continue
+        measured = value if promise.of is None else base / value if promise.inverse else value / base
+        kept = measured <= promise.goal if promise.bound == "at most" else measured >= promise.goal
+        lines.append(f"   {promise.what:<55} {promise.bound} {promise.goal:<6g} "
+                     f"{measured:10.4g}  {'kept' if kept else 'MISSED'}")
+    if lines:
+        print("== promises (docs/performance.md), from the medians above")
+        print("\n".join(lines))

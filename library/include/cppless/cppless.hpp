@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Everything a program needs to send tasks elsewhere.
+
+#include <cppless/binary_archive.hpp>
+#include <cppless/config.hpp>
+#include <cppless/dispatch.hpp>
+#include <cppless/dispatchers.hpp>
+#include <cppless/errors.hpp>
+#include <cppless/function.hpp>
+#include <cppless/future.hpp>
+#include <cppless/instance.hpp>
+#include <cppless/json_binary_archive.hpp>
+#include <cppless/map.hpp>
+#include <cppless/statistics.hpp>
+#include <cppless/task.hpp>

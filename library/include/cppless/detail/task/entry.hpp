@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include <cppless/config.hpp>
+#include <cppless/detail/wire/buffer.hpp>
+
+namespace cppless::detail {
+
+/// One function that a worker can be asked for: a callable, its argument types and configuration.
+struct entry {
+  void (*run)(source& payload, sink& result);
+  const char* (*callable_name)();
+  const char* (*arguments_name)();
+  task_limits limits;
+  mutable std::atomic<std::uint64_t> identity_cache{0};
+
+  /// Hash of callable, arguments and configuration; never 0. What travels between processes.
+  std::uint64_t identity() const {
+    const std::uint64_t known = identity_cache.load(std::memory_order_relaxed);
+    return known != 0 ? known : compute_identity();
+  }
+
+  /// For people: the callable's name.
+  const char* name() const { return callable_name(); }
+
+  /// The text that `identity` hashes.
+  std::string full_name() const;
+
+ private:
+  std::uint64_t compute_identity() const;
+};
+
+/// The entry of that identity in this image, or nullptr. Thread-safe.
+const entry* find_entry(std::uint64_t identity);
+
+/// Ends the process with a message if two different entries of this image have one identity.
+void check_entries_are_distinct();
+
+/// Adds entries to the image's table; objects of static storage duration only.
+class entry_registration {
+ public:
+  entry_registration(const entry* const* first, const entry* const* last) noexcept;
+
+ private:
+  friend struct entry_table;
+  const entry* const* first_;
+  const entry* const* last_;
+  entry_registration* next_;
+};
+
+#if defined(__clang__)
+// Clang puts static members of templates into a named section: all entries of an executable or
+// shared object are found between the section's ends, and one registration each is enough.
+#define CPPLESS_ENTRY_NODE [[gnu::section("cppless_entries"), gnu::used, gnu::retain]] constinit
+extern "C" {
+[[gnu::weak, gnu::visibility("hidden")]] extern const entry* const __start_cppless_entries[];
+[[gnu::weak, gnu::visibility("hidden")]] extern const entry* const __stop_cppless_entries[];
+}
+[[gnu::visibility("hidden"), gnu::used]] inline const entry_registration entries_of_this_image{
+    __start_cppless_entries, __stop_cppless_entries};
+template <class Entry>
+inline void register_entry() noexcept {
+  (void)&Entry::node;
+}
+#else
+// GCC ignores section attributes on static members of templates: each entry registers itself.
+#define CPPLESS_ENTRY_NODE constinit
+template <class Entry>
+struct entry_self_registration {
+  static inline const entry_registration value{&Entry::node, &Entry::node + 1};
+};
+template <class Entry>
+inline void register_entry() noexcept {
+  (void)&entry_self_registration<Entry>::value;
+}
+#endif
+
+}  // namespace cppless::detail

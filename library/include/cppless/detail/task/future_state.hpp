@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <cppless/detail/task/result_job.hpp>
+
+namespace cppless::detail {
+
+struct nothing {};
+
+/// What `void` is stored as.
+template <class T>
+using stored_t = std::conditional_t<std::is_void_v<T>, nothing, T>;
+
+/// What a future waits for, whatever its type.
+class future_state_base {
+ public:
+  virtual ~future_state_base() = default;
+
+  bool is_ready() const noexcept { return ready_.load(std::memory_order_acquire); }
+
+  /// Makes progress until ready or `until`. True if ready.
+  virtual bool wait_until(time_point until) = 0;
+  virtual bool cancel() = 0;
+
+  /// Runs `continuation` once ready: at once if it is, else on the thread that makes it so.
+  void when_ready(std::function<void()> continuation);
+
+  std::exception_ptr error;
+  execution_statistics statistics;
+
+ protected:
+  void set_ready() noexcept { ready_.store(true, std::memory_order_release); }
+  void run_continuations() noexcept;
+
+  const std::atomic<bool>& ready_flag() const noexcept { return ready_; }
+
+ private:
+  std::atomic<bool> ready_{false};
+  std::mutex mutex_;
+  std::vector<std::function<void()>> continuations_;
+};
+
+template <class T>
+class future_state : public future_state_base {
+ public:
+  std::optional<stored_t<T>> value;
+};
+
+/// The state of a task's future.
+template <class T>
+class task_state final : public future_state<T> {
+ public:
+  explicit task_state(std::shared_ptr<instance_core> core) : core_(std::move(core)) {}
+
+  bool wait_until(time_point until) override { return core_->wait_for(this->ready_flag(), until); }
+  bool cancel() override { return !this->is_ready() && core_->cancel(id); }
+
+  task_id id = 0;
+
+ private:
+  template <class>
+  friend class future_job;
+
+  std::shared_ptr<instance_core> core_;
+};
+
+/// A job whose result goes into a future.
+template <class T>
+class future_job final : public job {
+ public:
+  future_job(const entry& what, payload_memory& memory, std::shared_ptr<task_state<T>> state)
+      : job(what, memory), state_(std::move(state)) {}
+
+  void succeed(source& from) override {
+    if constexpr (std::is_void_v<T>) {
+      state_->value.emplace();
+    } else if constexpr (is_serializable<T>) {  // else reported where the task is made
+      state_->value.emplace(deferred_decode{from});
+    }
+    from.finish();
+  }
+  void fail(std::exception_ptr reason) noexcept override { state_->error = std::move(reason); }
+  bool is_awaited() const noexcept override { return false; }
+  std::exception_ptr thrown() const noexcept override { return state_->error; }
+  void publish() noexcept override {
+    state_->statistics = statistics;
+    state_->set_ready();
+  }
+  void notify() noexcept override { state_->run_continuations(); }
+
+ private:
+  // Converts where the value is to be, so that results need be neither copied nor moved.
+  struct deferred_decode {
+    source& from;
+    operator T() const { return decode<T>(from); }
+  };
+
+  std::shared_ptr<task_state<T>> state_;
+};
+
+/// The state of a future made from other futures: ready when `complete` was called.
+template <class T>
+class combined_state final : public future_state<T> {
+ public:
+  using parents = std::vector<std::shared_ptr<future_state_base>>;
+
+  explicit combined_state(parents from) : parents_(std::move(from)) {}
+
+  void complete() noexcept {
+    this->set_ready();
+    this->run_continuations();
+  }
+
+  // Parents may belong to several instances, each of which moves only while somebody waits on it.
+  bool wait_until(time_point until) override;
+
+  bool cancel() override {
+    bool any = false;
+    for (const auto& parent : parents_) any = parent->cancel() || any;
+    return any;
+  }
+
+ private:
+  parents parents_;
+};
+
+/// Waits in turns for any parent to become ready, until `done`.
+bool wait_for_parents(const std::vector<std::shared_ptr<future_state_base>>& parents,
+                      const std::atomic<bool>& done, time_point until);
+
+template <class T>
+bool combined_state<T>::wait_until(time_point until) {
+  return wait_for_parents(parents_, this->ready_flag(), until);
+}
+
+}  // namespace cppless::detail

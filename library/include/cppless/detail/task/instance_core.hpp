@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <cppless/detail/task/job.hpp>
+
+namespace cppless::detail {
+
+using time_point = std::chrono::steady_clock::time_point;
+
+/// The live side of every dispatcher: ids, outcomes, waiting. Transports derive from it.
+///
+/// Thread safety: all members may be called from any thread.
+/// Waiting threads do the transport's work themselves: one of them drives, the others follow.
+/// Invariants: (1) every submitted job is published exactly once; (2) after `close` nothing is
+/// outstanding and every wait returns.
+class instance_core {
+ public:
+  instance_core();
+  instance_core(const instance_core&) = delete;
+  instance_core& operator=(const instance_core&) = delete;
+  virtual ~instance_core();
+
+  /// Takes the job over and gives it its id. Throws `rejected` or `cancelled` (closed).
+  task_id submit(std::unique_ptr<job> submitted);
+
+  /// Next finished job that was dispatched with a result variable. Blocks. Throws its error, or
+  /// `rejected` if none is outstanding.
+  completion wait_one();
+
+  /// Waits until `flag` is set by a job's `publish`, at most until `until`. True if it is set.
+  bool wait_for(const std::atomic<bool>& flag, time_point until);
+
+  /// Ends one job: not started if still waiting, its worker ended if running. False if it has
+  /// already finished.
+  virtual bool cancel(task_id id) = 0;
+
+  /// Cancels what is outstanding; afterwards `submit` throws.
+  void close() noexcept;
+
+  virtual payload_memory& memory() noexcept;
+
+ protected:
+  /// Starts or queues the job. The transport owns it from here on.
+  virtual void send(std::unique_ptr<job> sent) = 0;
+
+  /// Works or sleeps until at least one job was published by anybody, or until `until`.
+  virtual void drive(time_point until) = 0;
+
+  /// Wakes a thread in `drive`.
+  virtual void interrupt() noexcept = 0;
+
+  /// Ends all work. Every job still owned must have been published when it returns.
+  virtual void shut_down() noexcept = 0;
+
+  /// Puts a result (or failure) into its place. No lock must be held: runs the user's decoders.
+  static void settle(job& settled, source& result) noexcept;
+  static void settle(job& settled, const failure& reason) noexcept;
+
+  /// Makes settled jobs visible to waiters. `by_driver`: the caller is inside `drive`.
+  void publish(job_list finished, bool by_driver);
+
+  std::uint64_t outstanding() const noexcept {
+    return outstanding_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  template <class Ready>
+  bool wait_until(std::unique_lock<std::mutex>& lock, time_point until, Ready ready);
+
+  std::mutex mutex_;
+  std::condition_variable followers_wake_;
+  unsigned followers_ = 0;
+  bool driving_ = false;
+  std::thread::id driver_;  ///< Where driving_.
+  bool closed_ = false;
+  std::uint64_t last_id_ = 0;
+  std::uint64_t awaited_ = 0;  ///< Dispatched, and no call of wait_one returns or waits for it yet.
+  std::atomic<std::uint64_t> outstanding_{0};
+  job_list ready_;
+};
+
+}  // namespace cppless::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+#include <vector>
+
+#include <cppless/future.hpp>
+
+namespace cppless {
+
+/// Calls `callable(element)` elsewhere for each element of `range` and returns the results in the
+/// elements' order. One task per element; each is retried for itself when its worker dies. If some
+/// fail, throws the first one's error once all have ended.
+template <class Config = lambda::config<>, std::ranges::input_range Range, class F>
+auto map(instance& on, Range&& range, const F& callable) {
+  using element = std::ranges::range_value_t<Range>;
+  using result = detail::result_t<F, element>;
+  std::vector<future<result>> futures;
+  if constexpr (std::ranges::sized_range<Range>) futures.reserve(std::ranges::size(range));
+  for (auto&& each : range) futures.push_back(async<Config>(on, callable, each));
+  for (const future<result>& each : futures) each.wait();
+  if constexpr (std::is_void_v<result>) {
+    for (future<result>& each : futures) each.get();
+  } else {
+    std::vector<result> results;
+    results.reserve(futures.size());
+    for (future<result>& each : futures) results.push_back(each.get());
+    return results;
+  }
+}
+
+}  // namespace cppless

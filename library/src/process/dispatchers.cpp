@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cppless/dispatchers.hpp>
+
+#include <sched.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "process/pool.hpp"
+#include "process/program.hpp"
+#include "process/worker_link.hpp"
+#include "task/inline_instance.hpp"
+
+namespace cppless {
+namespace {
+
+unsigned usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(CPU_COUNT(&set));
+}
+
+unsigned worker_count(unsigned asked) {
+  constexpr unsigned most = detail::max_workers / 2;
+  if (asked == 0) {
+    const char* const text = std::getenv("CPPLESS_WORKERS");
+    if (text == nullptr || *text == '\0') return usable_cores();
+    const std::string value = text;
+    const char* const end = value.data() + value.size();
+    if (std::from_chars(value.data(), end, asked).ptr != end || asked == 0) {
+      throw rejected("CPPLESS_WORKERS='" + value + "' is not a number of workers from 1 to " +
+                     std::to_string(most));
+    }
+  }
+  if (asked > most) {
+    throw rejected(std::to_string(asked) + " workers were asked for; at most " +
+                   std::to_string(most) + " can be started");
+  }
+  return asked;
+}
+
+}  // namespace
+
+instance local_dispatcher::create_instance() const {
+  if (detail::worker_loop::current() != nullptr) {
+    return instance(std::make_shared<detail::nested_instance>());
+  }
+  const unsigned workers = worker_count(options_.workers);
+  if (!detail::can_start_workers()) {
+    throw rejected(
+        "this program cannot start workers of itself, because it was linked without cppless's "
+        "main: link cppless::cppless in CMake, or add -Wl,--wrap=main -lcppless_main -lcppless");
+  }
+  return instance(std::make_shared<detail::pool>(workers));
+}
+
+instance inline_dispatcher::create_instance() const {
+  return instance(std::make_shared<detail::inline_instance>());
+}
+
+instance default_dispatcher::create_instance() const {
+  const char* const text = std::getenv("CPPLESS_DISPATCHER");
+  const std::string name = text == nullptr ? "" : text;
+  if (name.empty() || name == "local") return local_dispatcher().create_instance();
+  if (name == "inline") return inline_dispatcher().create_instance();
+  throw rejected("CPPLESS_DISPATCHER='" + name + "' is not a dispatcher: use local or inline");
+}
+
+instance& default_instance() {
+  static instance shared = default_dispatcher().create_instance();
+  return shared;
+}
+
+}  // namespace cppless

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <queue>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <cppless/detail/task/instance_core.hpp>
+
+#include "process/arena.hpp"
+#include "process/shared_layout.hpp"
+#include "process/worker_process.hpp"
+
+namespace cppless::detail {
+
+/// The live local dispatcher: worker processes fed through shared memory.
+///
+/// A task waits in `queue_` (or, dispatched by another task, in `nested_`) until a slot is free;
+/// from then on workers take it by themselves. Whoever waits for results drains finished slots; a
+/// supervisor thread does so when nobody waits, and starts, watches and replaces the workers.
+/// Invariants: (1) a slot with a job is ready, taken or done, and the job is in exactly one place;
+/// (2) everything below `mutex_` is guarded by it; (3) no job is destroyed or settled while it is
+/// held, since both run users' code or return memory to the arena.
+class pool final : public instance_core {
+ public:
+  explicit pool(unsigned workers);
+  ~pool() override;
+
+  bool cancel(task_id id) override;
+  payload_memory& memory() noexcept override { return request_blocks_; }
+
+ private:
+  friend class nested_job;
+
+  /// Requests too large for a slot, written by the dispatching thread where workers read them.
+  class request_memory final : public payload_memory {
+   public:
+    explicit request_memory(pool& owner) : owner_(owner) {}
+    std::byte* allocate(std::size_t& capacity) override;
+    void release(std::byte* block, std::size_t capacity) noexcept override;
+
+   private:
+    pool& owner_;
+  };
+
+  struct flight {
+    std::unique_ptr<job> what;
+    std::uint32_t generation = 0;
+    std::uint64_t queue_position = 0;
+    bool is_urgent = false;
+    std::byte* block = nullptr;  ///< Copy of a small request that does not fit into the slot.
+    std::size_t block_capacity = 0;
+    std::optional<failure> verdict;  ///< Why its worker was killed by us.
+  };
+
+  struct inbox_block {
+    std::uint64_t position;
+    std::uint64_t offset;
+    std::size_t capacity;
+  };
+
+  struct worker {
+    worker_process process;
+    std::uint32_t generation = 0;  ///< Of the process under this index.
+    bool is_waiting = false;       ///< Its task waits for tasks of its own.
+    bool is_parked = false;
+    unsigned failed_starts = 0;
+    std::vector<inbox_block> inbox_blocks;  ///< Lent to messages the worker has not read yet.
+    std::deque<inbox_message> unsent;       ///< Messages for which the inbox has no room.
+  };
+
+  struct finished_slot {
+    std::uint32_t slot;
+    std::unique_ptr<job> what;
+    std::shared_ptr<const shared_memory> memory;  ///< Where a large result lies.
+  };
+
+  struct deadline {
+    std::uint64_t at_ns;
+    task_id id;
+    std::uint64_t limit_ns;
+    bool operator>(const deadline& other) const noexcept { return at_ns > other.at_ns; }
+  };
+
+  // instance_core
+  void send(std::unique_ptr<job> sent) override;
+  void drive(time_point until) override;
+  void interrupt() noexcept override;
+  void shut_down() noexcept override;
+
+  // pool.cpp: tasks into slots and out again
+  void refill();
+  bool place(std::unique_ptr<job>& placed);
+  void write_request(task_slot& slot, flight& entry, const job& placed);
+  void free_slot(std::uint32_t slot);
+  bool has_news() const noexcept;
+  bool drain(bool by_driver);
+  std::vector<finished_slot> take_finished();
+  void arm_bell() noexcept;
+
+  // pool_cancel.cpp
+  template <class Predicate>
+  bool stop(Predicate matches, const failure& verdict);
+  bool stop(task_id id, const failure& verdict);
+  std::unique_ptr<job> take_unstarted(std::uint32_t slot);
+  bool end_worker_of(std::uint32_t slot, const failure& verdict);
+  void stop_children(std::uint64_t parent);
+  bool stop_nested(std::uint64_t parent, std::uint64_t local_id);
+  void fail_all(job_list failed, const failure& reason);
+  std::uint64_t expire_deadlines();
+
+  // pool_supervisor.cpp: the supervisor thread
+  void supervise();
+  void kick() noexcept;
+  void start_workers();
+  bool start_worker(std::uint32_t index);
+  void watch(int descriptor, std::uint64_t what);
+  void read_output(std::uint32_t index, bool ends);
+  void bury(std::uint32_t index);
+  bool any_worker_has_started() const noexcept;
+  void settle_losses(std::uint32_t index, const std::string& how);
+  void requeue_orphans();
+  void give_up(const failure& reason);
+  int look_after_results(bool rung);
+  void end_workers() noexcept;
+
+  // pool_nested.cpp: tasks dispatched by tasks
+  bool handle_messages();
+  void handle(std::uint32_t index, const outbox_message& message);
+  void submit_nested(std::uint32_t index, const outbox_message& message);
+  void reply(std::uint64_t key, inbox_message message, std::span<const std::byte> bytes);
+  void deliver_unsent(worker& to, worker_record& record);
+  unsigned active_workers() const noexcept;
+  void balance();
+  bool run_in_place(std::uint32_t index);
+  void set_command(std::uint32_t index, worker_command command) noexcept;
+  // Some stand in for waiting ones. Beyond, a waiting task runs what it waits for itself: deep
+  // recursion then costs stack in one process instead of a process a level.
+  unsigned most_processes() const noexcept { return std::min(target_ + 256, max_workers); }
+  std::uint64_t key_of(std::uint32_t index) const noexcept {
+    return (std::uint64_t{workers_[index].generation} << 32) | (index + 1);
+  }
+
+  const unsigned target_;
+  shared_memory control_memory_;
+  shared_memory requests_;
+  shared_control* control_;
+  file_descriptor requests_read_only_;
+  file_descriptor bell_;
+  file_descriptor epoll_;
+  sigset_t signal_mask_;
+  request_memory request_blocks_;
+
+  mutable std::mutex mutex_;
+  arena request_arena_;
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<flight> flights_;
+  job_list queue_;
+  std::vector<std::unique_ptr<job>> nested_;
+  std::vector<worker> workers_;
+  unsigned running_ = 0;  ///< Processes started and not buried.
+  std::atomic<std::uint32_t> workers_used_{0};  ///< Indices from here on never had a process.
+  std::priority_queue<deadline, std::vector<deadline>, std::greater<>> deadlines_;
+  bool is_closing_ = false;
+  std::optional<failure> hopeless_;  ///< Workers cannot be started: what every task is told.
+
+  std::mutex messages_mutex_;  ///< Held by whoever handles outboxes; taken before mutex_.
+  std::atomic<std::uint32_t> messages_seen_{0};
+  std::atomic<bool> is_driven_{false};
+  std::atomic<bool> is_interrupted_{false};
+  std::atomic<bool> supervisor_is_armed_{true};
+  std::atomic<std::uint64_t> drives_{0};  ///< How often a thread has finished driving.
+  std::uint64_t drives_seen_ = 0;         ///< The supervisor's.
+  std::thread supervisor_;
+};
+
+}  // namespace cppless::detail

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <cppless/detail/task/entry.hpp>
+
+#include "base/shared_memory.hpp"
+#include "process/arena.hpp"
+#include "process/shared_layout.hpp"
+
+namespace cppless::detail {
+
+/// Blocks of the worker's own memory: results, kept until the host has freed their slot, and the
+/// requests of tasks that a task dispatches. Thread-safe.
+class result_blocks {
+ public:
+  explicit result_blocks(const shared_memory& memory) : arena_(memory), memory_(&memory) {}
+
+  std::byte* allocate(std::size_t& capacity) {
+    const std::lock_guard lock(mutex_);
+    return memory_->data() + arena_.allocate(capacity);
+  }
+  void release(const std::byte* block, std::size_t capacity) noexcept {
+    const std::lock_guard lock(mutex_);
+    arena_.release(offset_of(block), capacity);
+  }
+  std::uint64_t offset_of(const std::byte* block) const noexcept {
+    return static_cast<std::uint64_t>(block - memory_->data());
+  }
+
+  /// The block is in use until `slot`'s state is no longer `state`.
+  void lend(const std::byte* block, std::size_t capacity, const task_slot& slot,
+            std::uint64_t state);
+
+  /// Takes back what the host has read.
+  void reclaim() noexcept;
+
+ private:
+  struct loan {
+    std::uint64_t offset;
+    std::size_t capacity;
+    const task_slot* slot;
+    std::uint64_t state;
+  };
+
+  std::mutex mutex_;
+  arena arena_;
+  const shared_memory* memory_;
+  std::vector<loan> loans_;
+};
+
+/// The life of a worker process: takes tasks from the shared queues and runs them, one at a time
+/// (a task that waits for others may be asked to run one of them meanwhile).
+class worker_loop {
+ public:
+  /// Maps what the host passed on. Throws `rejected`.
+  explicit worker_loop(std::uint32_t index);
+
+  static worker_loop* current() noexcept { return current_; }
+
+  /// Until the host says to end.
+  void run();
+
+  /// Runs the task in `slot`, which this worker owns.
+  void run_slot(std::uint32_t slot);
+
+  shared_control& control() noexcept { return *control_; }
+  worker_record& record() noexcept { return *record_; }
+  const shared_memory& requests() const noexcept { return requests_; }
+  const shared_memory& memory() const noexcept { return memory_; }
+  result_blocks& blocks() noexcept { return blocks_; }
+
+  /// Tells the host that something is done, if it is not looking by itself.
+  void ring() noexcept;
+
+ private:
+  std::uint32_t claim(task_queue& from) noexcept;
+  std::uint32_t wait_for_task();
+  void sleep_until_woken() noexcept;
+  source request_of(const task_slot& slot) const;
+  void execute(task_slot& slot, std::uint64_t taken_state);
+  void hand_in(std::uint32_t index, task_slot& slot, std::uint64_t taken_state) noexcept;
+  const entry& find(std::uint64_t identity);
+  void finish_output(std::uint64_t run_ns) noexcept;
+
+  static worker_loop* current_;
+
+  std::uint32_t index_;
+  shared_memory control_memory_;
+  shared_memory requests_;
+  shared_memory memory_;
+  shared_control* control_;
+  worker_record* record_;
+  result_blocks blocks_;
+  std::unordered_map<std::uint64_t, const entry*> entries_;
+  const entry* last_found_ = nullptr;
+  bool is_cold_ = true;
+  std::uint64_t peak_memory_ = 0;
+  unsigned depth_ = 0;
+};
+
+}  // namespace cppless::detail

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cppless/detail/task/instance_core.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "base/clock.hpp"
+#include "task/described_exception.hpp"
+#include "trace/progress.hpp"
+#include "trace/run_totals.hpp"
+
+namespace cppless::detail {
+namespace {
+
+class heap_memory final : public payload_memory {
+ public:
+  std::byte* allocate(std::size_t& capacity) override {
+    return static_cast<std::byte*>(::operator new(capacity));
+  }
+  void release(std::byte* block, std::size_t) noexcept override { ::operator delete(block); }
+};
+
+bool strict() {
+  static const bool value = [] {
+    const char* text = std::getenv("CPPLESS_STRICT");
+    return text != nullptr && std::string(text) == "1";
+  }();
+  return value;
+}
+
+task_limits effective(task_limits limits) {
+  if (strict()) {
+    if (limits.memory_bytes == 0) limits.memory_bytes = std::uint64_t{1024} << 20;
+    if (limits.timeout_ns == 0) limits.timeout_ns = 10'000'000'000;
+  }
+  return limits;
+}
+
+// What the decoding of a result threw, as an error of its task.
+std::exception_ptr undecodable(const job& of) noexcept {
+  const described_exception thrown = describe_current_exception();
+  return std::make_exception_ptr(rejected(std::string("the result of task ") + of.what.name() +
+                                              " could not be decoded: " + thrown.type + ": " +
+                                              thrown.what,
+                                          of.statistics.id));
+}
+
+// What every settled job has in common. Its payload goes back at once: the job may be kept, by
+// wait_one, for longer than the transport whose memory it is.
+void conclude(job& finished) noexcept {
+  finished.statistics.total = std::chrono::nanoseconds(now_ns() - finished.submitted_ns);
+  finished.payload.release();
+}
+
+void add(run_totals::batch& to, const job& finished) noexcept {
+  const execution_statistics& statistics = finished.statistics;
+  to.finished += 1;
+  to.failed += finished.thrown() != nullptr ? 1 : 0;
+  to.retries += statistics.attempts > 1 ? statistics.attempts - 1 : 0;
+  to.task_ns += static_cast<std::uint64_t>(statistics.run.count());
+}
+
+}  // namespace
+
+instance_core::instance_core() = default;
+instance_core::~instance_core() = default;
+
+payload_memory& instance_core::memory() noexcept {
+  static heap_memory memory;
+  return memory;
+}
+
+task_id instance_core::submit(std::unique_ptr<job> submitted) {
+  job& sent = *submitted;
+  sent.submitted_ns = now_ns();
+  sent.limits = effective(sent.what.limits);
+  if (sent.limits.deadline_ns != 0) sent.deadline_ns = sent.submitted_ns + sent.limits.deadline_ns;
+  task_id id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) throw cancelled("the instance is closed: it takes no more tasks");
+    id = sent.statistics.id = ++last_id_;
+    if (sent.is_awaited()) ++awaited_;
+    outstanding_.store(outstanding() + 1, std::memory_order_relaxed);
+  }
+  run_totals::get().add_task();
+  send(std::move(submitted));
+  return id;
+}
+
+template <class Ready>
+bool instance_core::wait_until(std::unique_lock<std::mutex>& lock, time_point until, Ready ready) {
+  while (!ready()) {
+    if (until != time_point::max() && std::chrono::steady_clock::now() >= until) return false;
+    const std::thread::id self = std::this_thread::get_id();
+    if (driving_ && driver_ != self) {
+      ++followers_;
+      followers_wake_.wait_until(lock, until);
+      --followers_;
+      continue;
+    }
+    // This thread may drive already: what it waits in is a continuation, or a task run in place.
+    const bool is_outermost = !driving_;
+    driving_ = true;
+    driver_ = self;
+    lock.unlock();
+    if (progress_is_shown()) {
+      drive(std::min(until, next_progress()));
+      draw_progress(run_totals::get().finished(), run_totals::get().tasks());
+    } else {
+      drive(until);
+    }
+    lock.lock();
+    driving_ = !is_outermost;
+    // Another waiter takes the lead if this one's wait is over.
+    if (followers_ != 0) followers_wake_.notify_all();
+  }
+  return true;
+}
+
+completion instance_core::wait_one() {
+  std::unique_lock lock(mutex_);
+  if (awaited_ == 0) {
+    throw rejected("wait_one: every dispatched task has been returned already, or another thread "
+                   "waits for it (" + std::to_string(last_id_) + " submitted, 0 left to wait for)");
+  }
+  --awaited_;  // at once: of two threads that wait for one task, one would wait for ever
+  wait_until(lock, time_point::max(), [this] { return !ready_.empty() || closed_; });
+  if (ready_.empty()) throw cancelled("wait_one: the instance was closed");
+  const std::unique_ptr<job> finished = ready_.pop_front();
+  lock.unlock();
+  if (const std::exception_ptr error = finished->thrown()) std::rethrow_exception(error);
+  return {finished->statistics.id, finished->statistics};
+}
+
+bool instance_core::wait_for(const std::atomic<bool>& flag, time_point until) {
+  if (flag.load(std::memory_order_acquire)) return true;
+  std::unique_lock lock(mutex_);
+  return wait_until(lock, until, [&] { return flag.load(std::memory_order_acquire) || closed_; }) &&
+         flag.load(std::memory_order_acquire);
+}
+
+void instance_core::close() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    closed_ = true;
+  }
+  shut_down();
+  std::unique_lock lock(mutex_);
+  followers_wake_.notify_all();
+}
+
+void instance_core::settle(job& settled, source& result) noexcept {
+  try {
+    settled.succeed(result);
+  } catch (...) {
+    settled.fail(undecodable(settled));
+  }
+  conclude(settled);
+}
+
+void instance_core::settle(job& settled, const failure& reason) noexcept {
+  try {
+    error::raise(reason.kind, reason.message, settled.statistics.id, reason.remote_type);
+  } catch (...) {
+    settled.fail(std::current_exception());
+  }
+  conclude(settled);
+}
+
+void instance_core::publish(job_list finished, bool by_driver) {
+  job_list to_notify;
+  {
+    const std::lock_guard lock(mutex_);
+    run_totals::batch totals;
+    while (!finished.empty()) {
+      std::unique_ptr<job> done = finished.pop_front();
+      add(totals, *done);
+      outstanding_.store(outstanding() - 1, std::memory_order_relaxed);
+      done->publish();
+      (done->is_awaited() ? ready_ : to_notify).push_back(std::move(done));
+    }
+    run_totals::get().add_finished(totals);
+    if (followers_ != 0) followers_wake_.notify_all();
+    if (driving_ && !by_driver) interrupt();
+  }
+  while (!to_notify.empty()) to_notify.pop_front()->notify();
+}
+
+}  // namespace cppless::detail

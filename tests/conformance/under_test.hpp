@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <cppless/cppless.hpp>
+
+// The suite runs on whatever the environment names, in the host and inside tasks alike:
+// CPPLESS_DISPATCHER and CPPLESS_WORKERS. A new dispatcher passes by being named there.
+
+inline cppless::instance make_instance() {
+  return cppless::default_dispatcher().create_instance();
+}
+
+inline std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Tasks run in processes of their own: they may crash, be killed, and are held to their limits.
+inline bool has_processes() { return variable("CPPLESS_DISPATCHER") != "inline"; }
+
+/// How many workers the dispatcher under test has.
+inline unsigned worker_count() {
+  const std::string text = variable("CPPLESS_WORKERS");
+  return text.empty() ? std::thread::hardware_concurrency()
+                      : static_cast<unsigned>(std::stoi(text));
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CPPLESS_TEST_IS_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CPPLESS_TEST_IS_SANITIZED 1
+#endif
+#if defined(CPPLESS_TEST_IS_SANITIZED)
+inline constexpr bool is_sanitized = true;
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+
+/// `full` where the code runs at full speed, less where a sanitizer slows it down.
+inline constexpr int scaled(int full) { return is_sanitized ? full / 10 : full; }
+
+/// The error that `action` throws, as kind and sentence; kind() of no error fails the test.
+struct caught {
+  bool any = false;
+  cppless::error_kind kind{};
+  cppless::task_id id = 0;
+  std::string what;
+  std::string remote_type;
+
+  bool says(std::string_view text) const { return what.find(text) != std::string::npos; }
+};
+
+template <class F>
+caught error_of(F&& action) {
+  try {
+    action();
+  } catch (const cppless::task_failed& e) {
+    return {true, e.kind(), e.id(), e.what(), e.remote_type()};
+  } catch (const cppless::error& e) {
+    return {true, e.kind(), e.id(), e.what(), {}};
+  }
+  return {};
+}

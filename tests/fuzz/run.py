@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the fuzz targets with clang, AddressSanitizer and UBSan, and runs each for some inputs.
+
+    tests/fuzz/run.py [--runs N] [--only NAME] [--build FOLDER] [--seed N]
+
+Fails if any input crashes, leaks, hangs or breaks what fuzz.hpp says. An offending input is left in
+the build folder and named; run the target with it as its only argument to see it again.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+LIBRARY = ROOT / "library"
+
+# name: (sources of the library beside those of the base and wire rooms, longest input)
+TARGETS = {
+    "values": ([], 4096),
+    "objects": ([], 4096),
+    "json_binary": ([], 65536),
+    "json_structured": ([], 4096),
+}
+
+# Each input must end within 10 s and 512 MB: an allocation out of proportion is a finding, too.
+LIMITS = ["-rss_limit_mb=512", "-malloc_limit_mb=256", "-timeout=10"]
+
+
+def find_compiler():
+    wanted = os.environ.get("CPPLESS_FUZZ_CXX")
+    for name in [wanted] if wanted else ["clang++-19", "clang++-16", "clang++"]:
+        if shutil.which(name):
+            return name
+    sys.exit("fuzz: no clang++ found; install clang-19 (tools/setup) or set CPPLESS_FUZZ_CXX")
+
+
+def library_sources():
+    rooms = [LIBRARY / "src" / room for room in ("base", "wire")]
+    return [path for room in rooms for path in sorted(room.glob("*.cpp"))
+            if not path.name.endswith("_test.cpp")]
+
+
+def run(command, **options):
+    print("+", " ".join(map(str, command)), flush=True)
+    return subprocess.run(command, check=False, **options).returncode
+
+
+def build(compiler, folder, names):
+    """Objects are compiled anew each time: the whole takes about a minute."""
+    flags = ["-std=c++20", "-O1", "-g", "-fsanitize=fuzzer-no-link,address,undefined",
+             "-fno-sanitize-recover=undefined", f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
+    common = []
+    for source in library_sources() + [HERE / "driver.cpp"]:
+        target = folder / f"common-{source.parent.name}-{source.stem}.o"
+        if run([compiler, *flags, "-c", source, "-o", target]) != 0:
+            sys.exit(f"fuzz: {source} does not compile")
+        common.append(target)
+    for name in names:
+        extra = [LIBRARY / "src" / source for source in TARGETS[name][0]]
+        if run([compiler, *flags, "-fsanitize=fuzzer", HERE / f"{name}.cpp", *extra, *common, "-o",
+                folder / name]) != 0:
+            sys.exit(f"fuzz: {name} does not compile")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--runs", type=int, default=1_000_000, help="inputs per target")
+    parser.add_argument("--only", choices=sorted(TARGETS), help="this target only")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "fuzz")
+    parser.add_argument("--seed", type=int, default=1, help="of the random numbers; 0: another each time")
+    options = parser.parse_args()
+    names = [options.only] if options.only else sorted(TARGETS)
+    folder = options.build.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    build(find_compiler(), folder, names)
+    failed = []
+    for name in names:
+        start = time.monotonic()
+        code = run([folder / name, f"-runs={options.runs}", f"-max_len={TARGETS[name][1]}",
+                    f"-seed={options.seed}", f"-artifact_prefix={folder / name}-", *LIMITS,
+                    "-print_final_stats=1", "-verbosity=0"])
+        print(f"fuzz: {name}: {options.runs} inputs in {time.monotonic() - start:.0f} s, "
+              f"{'clean' if code == 0 else f'FAILED with exit code {code}'}", flush=True)
+        if code != 0:
+            failed.append(name)
+    if failed:
+        sys.exit(f"fuzz: {len(failed)} of {len(names)} targets failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
