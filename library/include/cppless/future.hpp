@@ -51,8 +51,9 @@ class future {
   T get() {
     const std::shared_ptr<detail::future_state<T>> state = std::move(state_);
     state->wait_until(detail::time_point::max());
-    if (state->error) std::rethrow_exception(state->error);
+    // Until it is ready the thread that settles the task may be writing.
     if (!state->is_ready()) throw cancelled("the instance was closed before the task finished");
+    if (state->error) std::rethrow_exception(state->error);
     if constexpr (!std::is_void_v<T>) return std::move(*state->value);
   }
 
