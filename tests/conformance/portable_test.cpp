@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <list>
+#include <ranges>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "under_test.hpp"
+
+// What works with every compiler, plugin or not: nothing here captures.
+
+namespace {
+
+int twice(int x) { return 2 * x; }
+int sum(const std::vector<int>& list, int more) noexcept {
+  for (const int each : list) more += each;
+  return more;
+}
+void nothing() {}
+void die() { std::abort(); }
+int sum_of_twice(int count) {
+  auto instance = make_instance();
+  int total = 0;
+  for (const int each : cppless::map(instance, std::views::iota(0, count), cppless::fn<&twice>)) {
+    total += each;
+  }
+  return total;
+}
+
+struct polynomial {
+  std::vector<double> coefficients;
+  double operator()(double x) const {
+    double value = 0;
+    for (const double each : coefficients) value = value * x + each;
+    return value;
+  }
+};
+
+struct overloaded {
+  std::string prefix;
+  std::string operator()(int x) const { return prefix + "int " + std::to_string(x); }
+  std::string operator()(const std::string& x) const { return prefix + "string " + x; }
+};
+
+struct stateless {
+  int operator()(int x) const { return x - 1; }
+};
+
+}  // namespace
+
+TEST_CASE("Generic lambdas are called with the types of the given arguments") {
+  auto instance = make_instance();
+  auto generic = [](auto a, auto b) { return a + b; };
+  CHECK(cppless::async(instance, generic, 1, 2).get() == 3);
+  CHECK(cppless::async(instance, generic, std::string("a"), std::string("b")).get() == "ab");
+  CHECK(cppless::async(instance, generic, 0.5, 1).get() == 1.5);
+  int result = 0;
+  cppless::dispatch(instance, [](auto x) { return 2 * x; }, result, std::tuple{21});
+  cppless::wait(instance, 1);
+  CHECK(result == 42);
+}
+
+TEST_CASE("Function objects and overloaded ones are sent with their state") {
+  auto instance = make_instance();
+  CHECK(cppless::async(instance, polynomial{{1, 2, 3}}, 2.0).get() == 11);
+  CHECK(cppless::async(instance, overloaded{"> "}, 4).get() == "> int 4");
+  CHECK(cppless::async(instance, overloaded{"> "}, std::string("x")).get() == "> string x");
+  CHECK(cppless::async(instance, stateless{}, 4).get() == 3);
+  double result = 0;
+  cppless::dispatch(instance, polynomial{{4, 0}}, result, {2.0});
+  cppless::wait(instance, 1);
+  CHECK(result == 8);
+}
+
+TEST_CASE("Functions are sent by name") {
+  auto instance = make_instance();
+  CHECK(cppless::async(instance, cppless::fn<&twice>, 4).get() == 8);
+  int result = 0;
+  cppless::dispatch(instance, cppless::fn<&sum>, result, {{1, 2, 3}, 4});
+  cppless::dispatch(instance, cppless::fn<&nothing>);
+  cppless::wait(instance, 2);
+  CHECK(result == 10);
+  CHECK(cppless::map(instance, std::vector{1, 2, 3}, cppless::fn<twice>) == std::vector{2, 4, 6});
+}
+
+TEST_CASE("bind sends a lambda with its first arguments") {
+  auto instance = make_instance();
+  auto scale = cppless::bind([](int n, int x) { return n * x; }, 3);
+  CHECK(cppless::async(instance, scale, 4).get() == 12);
+  auto all = cppless::bind(
+      [](const std::string& a, const std::vector<int>& b) { return a.size() + b.size(); },
+      std::string("abc"), std::vector<int>(4));
+  CHECK(cppless::async(instance, all).get() == 7);
+  CHECK(cppless::map(instance, std::views::iota(0, 4), scale) == std::vector{0, 3, 6, 9});
+}
+
+TEST_CASE("map returns results in the order of the range's elements") {
+  auto instance = make_instance();
+  std::vector<int> numbers(500);
+  for (int i = 0; i < 500; ++i) numbers[i] = 500 - i;
+  const auto squares = cppless::map(instance, numbers, [](int x) { return std::int64_t{x} * x; });
+  REQUIRE(squares.size() == 500);
+  for (int i = 0; i < 500; ++i) CHECK(squares[i] == std::int64_t{500 - i} * (500 - i));
+}
+
+TEST_CASE("map takes any input range and converts its elements") {
+  auto instance = make_instance();
+  const std::list<std::string> words{"a", "bb", "", "dddd"};
+  CHECK(cppless::map(instance, words, [](const std::string& w) { return w.size(); }) ==
+        std::vector<std::size_t>{1, 2, 0, 4});
+  auto even = std::views::iota(0, 10) | std::views::filter([](int x) { return x % 2 == 0; });
+  CHECK(cppless::map(instance, even, [](double x) { return x / 2; }) ==
+        std::vector<double>{0, 1, 2, 3, 4});
+  const std::set<char> letters{'x', 'y'};
+  CHECK(cppless::map(instance, letters, [](auto c) { return std::string(2, c); }) ==
+        std::vector<std::string>{"xx", "yy"});
+  CHECK(cppless::map(instance, std::vector<int>{}, [](int x) { return x; }).empty());
+  const std::vector<bool> bits{true, false};
+  CHECK(cppless::map(instance, bits, [](bool b) { return !b; }) == std::vector<bool>{false, true});
+}
+
+TEST_CASE("map of a task without result waits for all of them") {
+  auto instance = make_instance();
+  cppless::map(instance, std::vector{1, 2, 3}, [](int) {});
+  using config = cppless::lambda::config<cppless::lambda::with_attempts<1>>;
+  CHECK(cppless::map<config>(instance, std::vector{1}, [](int x) { return x; }) == std::vector{1});
+}
+
+TEST_CASE("map throws the first failed element's error once all have ended") {
+  auto instance = make_instance();
+  const caught error = error_of([&] {
+    cppless::map(instance, std::views::iota(0, 20), [](int x) {
+      if (x == 7 || x == 13) throw std::runtime_error("element " + std::to_string(x));
+      return x;
+    });
+  });
+  CHECK(error.kind == cppless::error_kind::task_failed);
+  CHECK(error.says("element 7"));
+}
+
+TEST_CASE("An exception in a task without captures arrives with its type and text") {
+  auto instance = make_instance();
+  const caught error = error_of([&] {
+    cppless::async(instance, [](int x) -> int { throw std::out_of_range(std::to_string(x)); }, 7)
+        .get();
+  });
+  CHECK(error.kind == cppless::error_kind::task_failed);
+  CHECK(error.remote_type == "std::out_of_range");
+  CHECK(error.says("7"));
+}
+
+TEST_CASE("A worker that dies under a function is replaced and the others keep their results") {
+  if (!has_processes()) return;
+  auto instance = make_instance();
+  std::vector<cppless::future<int>> futures;
+  for (int i = 0; i < 20; ++i) futures.push_back(cppless::async(instance, cppless::fn<&twice>, i));
+  auto lost = cppless::async(instance, cppless::fn<&die>);
+  CHECK(error_of([&] { lost.get(); }).kind == cppless::error_kind::lost);
+  for (int i = 0; i < 20; ++i) CHECK(futures[i].get() == 2 * i);
+}
+
+TEST_CASE("A function that takes longer than its configuration allows reports a timeout") {
+  if (!has_processes()) return;
+  using config = cppless::lambda::config<cppless::lambda::with_timeout<1>>;
+  auto instance = make_instance();
+  const auto sleep = [] { std::this_thread::sleep_for(std::chrono::hours(1)); };
+  auto slow = cppless::async<config>(instance, sleep);
+  CHECK(error_of([&] { slow.get(); }).kind == cppless::error_kind::timeout);
+}
+
+TEST_CASE("A function dispatches tasks of its own") {
+  auto instance = make_instance();
+  CHECK(cppless::async(instance, cppless::fn<&sum_of_twice>, 10).get() == 90);
+}
+
+TEST_CASE("Large arguments and results of functions come back unchanged") {
+  auto instance = make_instance();
+  std::vector<int> numbers(1 << 20);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int>(i * 7);
+  auto same = cppless::async(instance, [](std::vector<int> given) { return given; }, numbers);
+  CHECK(same.get() == numbers);
+}
