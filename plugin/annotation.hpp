@@ -18,6 +18,7 @@ inline constexpr llvm::StringLiteral stable_name = "cppless::stable_name";
 inline constexpr llvm::StringLiteral dispatched = "cppless::dispatched";
 inline constexpr llvm::StringLiteral capture_check = "cppless::capture_check";
 inline constexpr llvm::StringLiteral signature_check = "cppless::signature_check";
+inline constexpr llvm::StringLiteral task_entry = "cppless::task_entry";
 inline constexpr llvm::StringLiteral entry = "cppless::entry";
 inline constexpr llvm::StringLiteral metadata = "cppless::metadata";
 inline constexpr llvm::StringLiteral name_of_closure = "cppless::name_of_closure=";

@@ -15,6 +15,7 @@
 #include "diagnostics.hpp"
 #include "entry_attribute.hpp"
 #include "stable_name.hpp"
+#include "task_root.hpp"
 
 namespace cppless::plugin {
 namespace {
@@ -59,9 +60,10 @@ class consumer final : public clang::SemaConsumer, public clang::ASTMutationList
     }
   }
 
-  void HandleTranslationUnit(clang::ASTContext&) override {
+  void HandleTranslationUnit(clang::ASTContext& context) override {
     if (!compiler_.getDiagnostics().hasErrorOccurred()) {
       entries_.emit_records(compiler_.getASTConsumer());
+      roots_.emit(context, names_, compiler_.getASTConsumer());
     }
   }
 
@@ -76,6 +78,8 @@ class consumer final : public clang::SemaConsumer, public clang::ASTMutationList
     const llvm::StringRef note = cppless_annotation(specialisation);
     if (note == annotation::stable_name) {
       names_.add_value(specialisation);
+    } else if (note == annotation::task_entry) {
+      roots_.entry_completed(specialisation);
     } else if (!note.empty()) {
       diagnostics_.examine(specialisation, note);
     }
@@ -84,6 +88,7 @@ class consumer final : public clang::SemaConsumer, public clang::ASTMutationList
   clang::CompilerInstance& compiler_;
   stable_names names_;
   raw_entries entries_;
+  task_roots roots_;
   task_diagnostics diagnostics_;
 };
 

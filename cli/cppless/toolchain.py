@@ -44,8 +44,8 @@ class Toolchain:
                 f"-I{self.prefix / 'include'}"]
 
     def link_flags(self) -> list[str]:
-        return ["-fuse-ld=lld", "-Wl,--wrap=main", f"-L{self.prefix / 'lib'}", "-lcppless_main",
-                "-lcppless"]
+        return ["-fuse-ld=lld", "-Wl,--wrap=main", "-Wl,-z,nostart-stop-gc",
+                f"-L{self.prefix / 'lib'}", "-lcppless_main", "-lcppless"]
 
 
 def compiler_version() -> str | None:

@@ -68,10 +68,16 @@ entry_registration::entry_registration(const entry* const* first,
 }
 
 std::string entry::full_name() const {
-  return std::string(callable_name()) + " (" + arguments_name() + ")" +
-         setting("memory", limits.memory_bytes) + setting("timeout", limits.timeout_ns) +
+  return task_name() + setting("memory", limits.memory_bytes) + setting("timeout", limits.timeout_ns) +
          setting("deadline", limits.deadline_ns) + setting("attempts", limits.attempts) +
          setting("ephemeral_storage", limits.ephemeral_storage_bytes);
+}
+
+std::string entry::root_symbol() const {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(hash(task_name())));
+  return std::string("cppless_task_") + digits;
 }
 
 std::uint64_t entry::compute_identity() const {

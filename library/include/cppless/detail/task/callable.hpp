@@ -129,7 +129,7 @@ template <class F, class Parameters, class Config>
 struct entry_for;
 
 template <class F, class... Args, class Config>
-struct entry_for<F, type_list<Args...>, Config> {
+struct CPPLESS_ANNOTATE("cppless::task_entry") entry_for<F, type_list<Args...>, Config> {
   static void run(source& payload, sink& result) {
     decoded_callable<F> callable(payload);
     std::tuple<Args...> arguments{decode<Args>(payload)...};
@@ -145,9 +145,9 @@ struct entry_for<F, type_list<Args...>, Config> {
   }
 
   static const char* callable_name() { return stable_name<F>(); }
-  static const char* arguments_name() { return stable_name<type_list<Args...>>(); }
+  static const char* task_name() { return stable_name<entry_for>(); }
 
-  static inline constinit const entry record{&run, &callable_name, &arguments_name,
+  static inline constinit const entry record{&run, &callable_name, &task_name,
                                              limits_of<Config>()};
   CPPLESS_ENTRY_NODE static inline const entry* const node = &record;
 };

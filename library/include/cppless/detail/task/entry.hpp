@@ -14,7 +14,7 @@ namespace cppless::detail {
 struct entry {
   void (*run)(source& payload, sink& result);
   const char* (*callable_name)();
-  const char* (*arguments_name)();
+  const char* (*task_name)();  ///< Of callable, argument types and configuration.
   task_limits limits;
   mutable std::atomic<std::uint64_t> identity_cache{0};
 
@@ -29,6 +29,10 @@ struct entry {
 
   /// The text that `identity` hashes.
   std::string full_name() const;
+
+  /// The symbol by which this task can be linked into an executable of its own
+  /// (plugin/task_root.hpp). Objects compiled without the plugin have none.
+  std::string root_symbol() const;
 
  private:
   std::uint64_t compute_identity() const;
@@ -54,8 +58,10 @@ class entry_registration {
 
 #if defined(__clang__)
 // Clang puts static members of templates into a named section: all entries of an executable or
-// shared object are found between the section's ends, and one registration each is enough.
-#define CPPLESS_ENTRY_NODE [[gnu::section("cppless_entries"), gnu::used, gnu::retain]] constinit
+// shared object are found between the section's ends, and one registration each is enough. Not
+// retained: with -z nostart-stop-gc --gc-sections keeps all, with -z start-stop-gc none, and the
+// executable of one task is made by its root symbol.
+#define CPPLESS_ENTRY_NODE [[gnu::section("cppless_entries"), gnu::used]] constinit
 extern "C" {
 [[gnu::weak, gnu::visibility("hidden")]] extern const entry* const __start_cppless_entries[];
 [[gnu::weak, gnu::visibility("hidden")]] extern const entry* const __stop_cppless_entries[];
