@@ -53,7 +53,7 @@ class future {
     state->wait_until(detail::time_point::max());
     // Until it is ready the thread that settles the task may be writing.
     if (!state->is_ready()) throw cancelled("the instance was closed before the task finished");
-    if (state->error) std::rethrow_exception(state->error);
+    state->throw_error();
     if constexpr (!std::is_void_v<T>) return std::move(*state->value);
   }
 
@@ -119,7 +119,7 @@ auto future<T>::then(F function) {
   auto shared_function = std::make_shared<F>(std::move(function));
   from->when_ready([source, to, shared_function] {
     detail::settle_with(*to, [&]() -> result {
-      if (source->error) std::rethrow_exception(source->error);
+      source->throw_error();
       if constexpr (std::is_void_v<T>) {
         return (*shared_function)();
       } else {
@@ -149,9 +149,7 @@ namespace detail {
 /// All results in order, or the first error.
 template <class T>
 auto take_all(const std::vector<std::shared_ptr<future_state<T>>>& states) {
-  for (const auto& state : states) {
-    if (state->error) std::rethrow_exception(state->error);
-  }
+  for (const auto& state : states) state->throw_error();
   if constexpr (!std::is_void_v<T>) {
     std::vector<T> results;
     results.reserve(states.size());
@@ -210,7 +208,7 @@ future<first_result<T>> when_any(std::vector<future<T>> futures) {
     source->when_ready([to, is_taken, source, index] {
       if (is_taken->exchange(true)) return;
       detail::settle_with(*to, [&]() -> first_result<T> {
-        if (source->error) std::rethrow_exception(source->error);
+        source->throw_error();
         return {index, std::move(*source->value)};
       });
     });

@@ -35,6 +35,12 @@ class future_state_base {
   /// Runs `continuation` once ready: at once if it is, else on the thread that makes it so.
   void when_ready(std::function<void()> continuation);
 
+  /// Throws what the task failed with, if it did. The exception then belongs to the caller alone:
+  /// once at most.
+  void throw_error() {
+    if (error) std::rethrow_exception(std::exchange(error, nullptr));
+  }
+
   std::exception_ptr error;
   execution_statistics statistics;
 
