@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -13,6 +14,9 @@ from typing import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "cppless"
+
+# A shell's background jobs ignore Ctrl-C, and so would all that they start: not what is tested here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class CommandTest(unittest.TestCase):
