@@ -220,6 +220,9 @@ def chosen(words: Sequence[str]) -> list[Step]:
 def main(words: Sequence[str]) -> int:
     steps = chosen(words)
     started = time.monotonic()
+    # The steps compile much of the library alike: the package, the command's own build, the install.
+    os.environ.update(CMAKE_CXX_COMPILER_LAUNCHER="ccache", CCACHE_DIR=str(BUILD / "ccache"),
+                      CCACHE_NOHASHDIR="1")
     print("== setup: install what is missing", flush=True)
     components = dict.fromkeys(" ".join(step.components for step in steps).split())
     status = subprocess.run([ROOT / "tools" / "setup", *components]).returncode
