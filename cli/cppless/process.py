@@ -85,24 +85,33 @@ class Child:
 def run_tool(words: Sequence[str], cwd: str | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a tool with its output captured (both streams in `stdout`).
 
-    If we are interrupted it gets a SIGTERM, so that e.g. ninja can end its compilers.
+    If we are interrupted it and what it started get a SIGTERM: clang's driver does not pass it on to
+    the compiler proper.
     """
     try:
         tool = subprocess.Popen(words, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, errors="surrogateescape")
+                                stderr=subprocess.STDOUT, text=True, errors="surrogateescape",
+                                process_group=0)
     except FileNotFoundError as error:
         raise Problem(f"{words[0]} is not installed", "run `cppless doctor`") from error
     with tool:
         try:
             output, _ = tool.communicate()
         except BaseException:
-            tool.terminate()
-            try:
-                tool.wait(5)
-            except subprocess.TimeoutExpired:
-                tool.kill()
+            _end_group(tool)
             raise
     return subprocess.CompletedProcess(words, tool.returncode, output)
+
+
+def _end_group(leader: subprocess.Popen[str]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(leader.pid, number)
+            leader.wait(5)
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            return
 
 
 def end_on_termination() -> None:

@@ -198,10 +198,13 @@ int main() {{}}
         process = self.start("run", "a.cpp")
         self.eventually(lambda: "compiling" in self.err())
         self.eventually(lambda: len(self.children(process.pid)) > 0)
-        (compiler,) = self.children(process.pid)
+        (driver,) = self.children(process.pid)
+        self.eventually(lambda: len(self.children(driver)) > 0)
+        (compiler,) = self.children(driver)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(20), 143)
-        self.assertFalse(Path(f"/proc/{compiler}").exists())
+        self.assertFalse(Path(f"/proc/{driver}").exists())
+        self.eventually(lambda: not Path(f"/proc/{compiler}").exists())
 
     @staticmethod
     def children(pid: int) -> list[int]:
