@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz.hpp"
 
-#include <cppless/detail/wire/closure.hpp>
+#include <cppless/detail/wire/codec.hpp>
 
 #include <cereal/types/forward_list.hpp>
 #include <cereal/types/polymorphic.hpp>
@@ -176,10 +176,12 @@ void check_nodes(const std::byte* data, std::size_t size) {
 void check_closure(const std::byte* data, std::size_t size) {
   try {
     cppless::detail::source in(data, size);
-    cppless::detail::closure_storage<closure> storage(in);
+    cppless::detail::storage_for<closure> storage;
+    cppless::detail::decode_at(in, storage.place());
+    storage.mark_alive();
     in.finish();
     cppless::detail::heap_sink sink;
-    cppless::detail::encode_closure(sink, *storage);
+    cppless::detail::encode(sink, *storage);
   } catch (const cppless::rejected&) {
   }
 }

@@ -18,16 +18,28 @@ namespace detail {
 template <class T>
 concept an_instance = std::is_same_v<std::remove_cvref_t<T>, instance>;
 
+/// Not inline: one for all tasks of a signature.
+template <class Result, class Parameters, class... Args>
+[[gnu::noinline]] task_id submit_call(instance_core& core, const call_target& target,
+                                      Result* result, const std::tuple<Args...>& arguments) {
+  return std::apply(
+      [&](const Args&... given) {
+        return core.submit(
+            make_job<variable_job<Result>>(core, target, result, Parameters{}, given...));
+      },
+      arguments);
+}
+
 template <class Config, class Result, class F, class... Args>
 task_id dispatch_tuple(instance& on, const F& callable, Result* result,
                        const std::tuple<Args...>& arguments) {
   using parameters = parameters_t<F, Args...>;
-  return std::apply(
-      [&](const Args&... given) {
-        return on.core()->submit(make_job<Config, variable_job<Result>, parameters>(
-            *on.core(), result, callable, given...));
-      },
-      arguments);
+  if constexpr (can_be_called<F, parameters>()) {
+    return submit_call<Result, parameters>(*on.core(), target_of<Config, parameters>(callable),
+                                           result, arguments);
+  } else {
+    return 0;
+  }
 }
 
 }  // namespace detail

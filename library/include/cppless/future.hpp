@@ -130,6 +130,20 @@ auto future<T>::then(F function) {
   return future<result>(to);
 }
 
+namespace detail {
+
+/// Not inline: one for all tasks of a signature.
+template <class Result, class Parameters, class... Args>
+[[gnu::noinline]] future<Result> start_call(const std::shared_ptr<instance_core>& core,
+                                            const call_target& target, const Args&... arguments) {
+  auto state = std::make_shared<task_state<Result>>(core);
+  state->id = core->submit(
+      make_job<future_job<Result>>(*core, target, state, Parameters{}, arguments...));
+  return future<Result>(std::move(state));
+}
+
+}  // namespace detail
+
 /// Starts `callable(arguments...)` elsewhere and returns the future of its result. Captures and
 /// arguments are encoded before this returns. Throws `rejected` if they are too large, `cancelled`
 /// if the instance is closed.
@@ -137,11 +151,12 @@ template <class Config = lambda::config<>, class F, class... Args>
 auto async(instance& on, const F& callable, const Args&... arguments) {
   using parameters = detail::parameters_t<F, Args...>;
   using result = typename detail::result_of<F, parameters>::type;
-  auto state = std::make_shared<detail::task_state<result>>(on.core());
-  auto made = detail::make_job<Config, detail::future_job<result>, parameters>(
-      *on.core(), state, callable, arguments...);
-  state->id = on.core()->submit(std::move(made));
-  return future<result>(std::move(state));
+  if constexpr (detail::can_be_called<F, parameters>()) {
+    return detail::start_call<result, parameters>(
+        on.core(), detail::target_of<Config, parameters>(callable), arguments...);
+  } else {
+    return future<result>();
+  }
 }
 
 namespace detail {

@@ -35,23 +35,18 @@ class task<R(Args...)> {
     if constexpr (detail::is_sendable<stored, parameters>) {
       made.what_ = &detail::entry_of<stored, parameters, Config>();
       made.callable_ = std::make_shared<stored>(std::forward<F>(callable));
-      made.encode_ = [](detail::sink& to, const void* callable_address) {
-        detail::encode_callable(to, *static_cast<const stored*>(callable_address));
-      };
     }
     return made;
   }
 
   /// For the templates of this library.
-  const detail::entry& what() const noexcept { return *what_; }
-  void encode_callable(detail::sink& to) const { encode_(to, callable_.get()); }
+  detail::call_target target() const noexcept { return {what_, callable_.get()}; }
 
  private:
   task() = default;
 
   const detail::entry* what_ = nullptr;
   std::shared_ptr<const void> callable_;
-  void (*encode_)(detail::sink& to, const void* callable) = nullptr;
 };
 
 namespace detail {
@@ -86,24 +81,26 @@ struct result_of<task<R(Args...)>, type_list<Given...>> {
   using type = R;
 };
 
-/// Makes the job for one call of a lambda, function object or task.
-template <class Config, class Job, class Parameters, class F, class... Given>
-std::unique_ptr<Job> make_job(instance_core& core, auto&& destination, const F& callable,
-                              const Given&... given) {
-  std::unique_ptr<Job> made;
+/// What a call of a lambda, function object or task is sent to.
+template <class Config, class Parameters, class F>
+call_target target_of(const F& callable) {
   if constexpr (is_task<F>) {
     static_assert(std::is_same_v<Config, lambda::config<>>,
                   "a task has its configuration already: give it to task<...>::with<config>");
-    made = std::make_unique<Job>(callable.what(), core.memory(),
-                                 std::forward<decltype(destination)>(destination));
-    callable.encode_callable(made->payload);
-    encode_arguments(made->payload, Parameters{}, given...);
-  } else if constexpr (is_sendable<F, Parameters>) {
-    made = std::make_unique<Job>(entry_of<F, Parameters, Config>(), core.memory(),
-                                 std::forward<decltype(destination)>(destination));
-    encode_request<Parameters>(made->payload, callable, given...);
+    return callable.target();
+  } else {
+    return {&entry_of<F, Parameters, Config>(), std::addressof(callable)};
   }
-  return made;
+}
+
+/// False where the reason why not is reported already.
+template <class F, class Parameters>
+consteval bool can_be_called() {
+  if constexpr (is_task<F>) {
+    return true;
+  } else {
+    return is_sendable<F, Parameters>;
+  }
 }
 
 }  // namespace detail

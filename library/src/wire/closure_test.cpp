@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cppless/detail/wire/closure.hpp>
+#include <cppless/detail/wire/codec.hpp>
 
 #include <doctest/doctest.h>
 
@@ -61,14 +61,26 @@ class closure {
   std::shared_ptr<std::string> fourth, fifth;
 };
 
+template <class F>
+struct rebuilt {
+  explicit rebuilt(source& in) {
+    decode_at(in, storage.place());
+    storage.mark_alive();
+  }
+  F& operator*() { return *storage; }
+  F* operator->() { return storage.place(); }
+
+  storage_for<F> storage;
+};
+
 }  // namespace
 
 TEST_CASE("a closure is rebuilt capture by capture, shared objects stay shared") {
   closure original("a", "b", "a text that is long enough for the heap");
   heap_sink sink;
-  encode_closure(sink, original);
+  encode(sink, original);
   source in(sink.data(), sink.size());
-  closure_storage<closure> copy(in);
+  rebuilt<closure> copy(in);
   in.finish();
   CHECK(copy->first == 7);
   CHECK((*copy).third.text == "b");
@@ -81,11 +93,11 @@ TEST_CASE("captures already built are destroyed once when a later one throws") {
   for (const char* third : {"b", "bad"}) {
     closure original("a", third, "c");
     heap_sink sink;
-    encode_closure(sink, original);
+    encode(sink, original);
     const int before = alive;
     for (std::size_t n = 0; n < sink.size(); ++n) {
       source in(sink.data(), n);
-      CHECK_THROWS(closure_storage<closure>(in));
+      CHECK_THROWS(rebuilt<closure>(in));
       CHECK(alive == before);
     }
   }
@@ -103,9 +115,9 @@ TEST_CASE("lambdas inside lambdas come back") {
     return inner(x) + many[1](x) + (*owned)++;
   };
   heap_sink sink;
-  encode_closure(sink, outer);
+  encode(sink, outer);
   source in(sink.data(), sink.size());
-  closure_storage<decltype(outer)> copy(in);
+  rebuilt<decltype(outer)> copy(in);
   in.finish();
   CHECK((*copy)(1) == outer(1));
   CHECK((*copy)(2) == outer(2));

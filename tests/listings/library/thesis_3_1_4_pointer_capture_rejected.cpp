@@ -18,5 +18,5 @@ auto main() -> int {
   auto fn = [=]() {
     return b[-1];  // expected-error {{a task cannot capture the raw pointer 'b' of type 'int *'}}
   };
-  auto w = offload(fn, {});
+  auto w = offload(fn, {});  // expected-note {{it is made a task here}}
 }

@@ -1,63 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <cstddef>
-#include <tuple>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include <cppless/detail/task/entry.hpp>
 #include <cppless/detail/task/signature.hpp>
 #include <cppless/detail/task/stable_name.hpp>
-#include <cppless/detail/wire/binary.hpp>
-#include <cppless/detail/wire/closure.hpp>
+#include <cppless/detail/wire/codec.hpp>
 
 namespace cppless::detail {
-
-/// The callable that a worker calls: rebuilt from the payload where it has state.
-template <class F>
-class decoded_callable {
- public:
-  explicit decoded_callable(source& from) : value_(decode<F>(from)) {}
-  F& get() noexcept { return value_; }
-
- private:
-  F value_;
-};
-
-template <class F>
-  requires(is_reflected_closure<F> && !std::is_empty_v<F>)
-class decoded_callable<F> {
- public:
-  explicit decoded_callable(source& from) : storage_(from) {}
-  F& get() noexcept { return *storage_; }
-
- private:
-  closure_storage<F> storage_;
-};
-
-// Closures without captures may lack a default constructor (`[=] {...}`), so none is called.
-template <class F>
-  requires(std::is_empty_v<F> && std::is_trivially_copyable_v<F>)
-class decoded_callable<F> {
- public:
-  explicit decoded_callable(source&) : value_(std::bit_cast<F>(std::byte{})) {}
-  F& get() noexcept { return value_; }
-
- private:
-  F value_;
-};
-
-template <class F>
-void encode_callable(sink& to, const F& callable) {
-  if constexpr (std::is_empty_v<F> && std::is_trivially_copyable_v<F>) {
-  } else if constexpr (is_reflected_closure<F>) {
-    encode_closure(to, callable);
-  } else {
-    encode(to, callable);
-  }
-}
 
 // ---- compile-time checks; the plugin turns these into diagnostics at the user's own line ----
 
@@ -79,9 +33,6 @@ struct CPPLESS_ANNOTATE("cppless::signature_check") signature_check {
 #endif
 };
 
-template <class F, int I>
-using capture_t = std::remove_cvref_t<decltype(std::declval<F&>().template capture<I>())>;
-
 template <class F>
 consteval bool callable_is_sendable() {
   if constexpr (std::is_pointer_v<F>) {
@@ -93,8 +44,8 @@ consteval bool callable_is_sendable() {
   } else if constexpr (is_reflected_closure<F>) {
     (void)sizeof(dispatched<F>);
     return []<int... I>(std::integer_sequence<int, I...>) {
-      ((void)sizeof(capture_check<F, I, capture_t<F, I>, is_serializable<capture_t<F, I>>>), ...);
-      return (is_serializable<capture_t<F, I>> && ...);
+      ((void)sizeof(capture_check<F, I, capture_type<F, I>, is_serializable<capture_type<F, I>>>), ...);
+      return (is_serializable<capture_type<F, I>> && ...);
     }(std::make_integer_sequence<int, F::capture_count()>{});
   } else {
     static_assert(is_serializable<F>,
@@ -123,32 +74,121 @@ consteval bool signature_is_sendable(type_list<Args...>) {
 template <class F, class Parameters>
 inline constexpr bool is_sendable = callable_is_sendable<F>() && signature_is_sendable<F>(Parameters{});
 
-// ---- the worker's side of one task type ----
+// ---- one task type: thin, because all of this is compiled for each ----
+
+template <class F>
+inline constexpr bool is_stateless = std::is_empty_v<F> && std::is_trivially_copyable_v<F>;
+
+/// Captures travel one by one. Where they need an archive they share it, and the closure is one value.
+template <class F>
+consteval bool travels_by_capture() {
+  if constexpr (is_stateless<F> || !is_reflected_closure<F>) {
+    return false;
+  } else {
+    return shape_of<F>.direct;
+  }
+}
+
+/// In how many parts a callable's state travels.
+template <class F>
+consteval int count_state_parts() {
+  if constexpr (travels_by_capture<F>()) {
+    return F::capture_count();
+  } else {
+    return is_stateless<F> ? 0 : 1;
+  }
+}
+
+template <int I, class F>
+auto* state_part(F& callable) noexcept {
+  if constexpr (travels_by_capture<F>()) {
+    return const_cast<capture_type<F, I>*>(std::addressof(callable.template capture<I>()));
+  } else {
+    return std::addressof(callable);
+  }
+}
+
+template <class F, int I>
+using state_part_t = std::remove_pointer_t<decltype(state_part<I>(std::declval<F&>()))>;
+
+/// Room for an argument that is not there yet.
+template <std::size_t, class T>
+struct argument_room {
+  alignas(T) std::byte bytes[sizeof(T)];
+};
+template <class Indices, class... Args>
+struct argument_rooms;
+template <std::size_t... I, class... Args>
+struct argument_rooms<std::index_sequence<I...>, Args...> : argument_room<I, Args>... {};
+
+/// Stands for `decoded_values` where there is nothing to build or to destroy.
+struct copied_values {
+  template <class... T>
+  explicit copied_values(const T&...) noexcept {}
+};
+
+template <class F, class Parameters,
+          class StateIndices = std::make_integer_sequence<int, count_state_parts<F>()>,
+          class ArgumentIndices = indices_of<Parameters>>
+struct task_code;
+
+template <class F, class... Args, int... S, std::size_t... A>
+struct task_code<F, type_list<Args...>, std::integer_sequence<int, S...>,
+                 std::index_sequence<A...>> {
+  static constexpr bool has_state = sizeof...(S) != 0;
+
+  /// The worker's side.
+  static void run(source& payload, sink& result) {
+    argument_rooms<std::index_sequence<A...>, Args...> rooms;
+    // Closures without captures may lack a default constructor (`[=] {...}`): none is called.
+    alignas(F) std::byte callable_bytes[sizeof(F)];
+    F& callable = reinterpret_cast<F&>(callable_bytes);
+    constexpr bool is_flat = are_flat<state_part_t<F, S>..., Args...>;
+    if constexpr (is_flat) {
+      get_cursor from(payload.take((sizeof(state_part_t<F, S>) + ... + 0) + (sizeof(Args) + ... + 0)));
+      (from.read(state_part<S>(callable), sizeof(state_part_t<F, S>)), ...);
+      (from.read(static_cast<argument_room<A, Args>&>(rooms).bytes, sizeof(Args)), ...);
+    }
+    void* const places[] = {state_part<S>(callable)...,
+                            static_cast<argument_room<A, Args>&>(rooms).bytes..., nullptr};
+    const std::conditional_t<is_flat, copied_values, decoded_values> values(
+        payload, codecs_of<state_part_t<F, S>..., Args...>, places);
+    const auto call_it = [&]() -> decltype(auto) {
+      return call(callable, reinterpret_cast<Args&>(
+                                static_cast<argument_room<A, Args>&>(rooms).bytes)...);
+    };
+    using result_type = typename result_of<F, type_list<Args...>>::type;
+    if constexpr (std::is_void_v<result_type>) {
+      call_it();
+    } else {
+      const auto& returned = call_it();
+      encode_erased<result_type>(result, std::addressof(returned));
+    }
+  }
+
+  /// The caller's side. Sent are the state and then the arguments.
+  static void encode_state(sink& to, const void* callable) {
+    F& sent = *const_cast<F*>(static_cast<const F*>(callable));  // capture<I>() is not const
+    if constexpr (are_flat<state_part_t<F, S>...>) {
+      put_cursor cursor(to.reserve((sizeof(state_part_t<F, S>) + ... + 0)));
+      (cursor.write(state_part<S>(sent), sizeof(state_part_t<F, S>)), ...);
+    } else {
+      const void* const places[] = {state_part<S>(sent)..., nullptr};
+      encode_values(to, codecs_of<state_part_t<F, S>...>, places);
+    }
+  }
+};
 
 template <class F, class Parameters, class Config>
-struct entry_for;
-
-template <class F, class... Args, class Config>
-struct CPPLESS_ANNOTATE("cppless::task_entry") entry_for<F, type_list<Args...>, Config> {
-  static void run(source& payload, sink& result) {
-    decoded_callable<F> callable(payload);
-    std::tuple<Args...> arguments{decode<Args>(payload)...};
-    std::apply(
-        [&](Args&... unpacked) {
-          if constexpr (std::is_void_v<typename result_of<F, type_list<Args...>>::type>) {
-            call(callable.get(), unpacked...);
-          } else {
-            encode(result, call(callable.get(), unpacked...));
-          }
-        },
-        arguments);
-  }
+struct CPPLESS_ANNOTATE("cppless::task_entry") entry_for {
+  using code = task_code<F, Parameters>;
 
   static const char* callable_name() { return stable_name<F>(); }
   static const char* task_name() { return stable_name<entry_for>(); }
 
-  static inline constinit const entry record{&run, &callable_name, &task_name,
-                                             limits_of<Config>()};
+  static inline constinit const entry record{&code::run,
+                                             code::has_state ? &code::encode_state : nullptr,
+                                             &callable_name, &task_name, limits_of<Config>()};
   CPPLESS_ENTRY_NODE static inline const entry* const node = &record;
 };
 
@@ -159,5 +199,15 @@ const entry& entry_of() noexcept {
   register_entry<type>();
   return type::record;
 }
+
+/// One call: of which entry, and the callable whose state goes along.
+struct call_target {
+  const entry* what = nullptr;
+  const void* callable = nullptr;
+
+  void encode_state(sink& to) const {
+    if (what->encode_state != nullptr) what->encode_state(to, callable);
+  }
+};
 
 }  // namespace cppless::detail

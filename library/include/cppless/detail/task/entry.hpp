@@ -13,6 +13,7 @@ namespace cppless::detail {
 /// One function that a worker can be asked for: a callable, its argument types and configuration.
 struct entry {
   void (*run)(source& payload, sink& result);
+  void (*encode_state)(sink& to, const void* callable);  ///< Null for a callable without state.
   const char* (*callable_name)();
   const char* (*task_name)();  ///< Of callable, argument types and configuration.
   task_limits limits;

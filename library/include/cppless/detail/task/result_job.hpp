@@ -34,28 +34,41 @@ class variable_job final : public job {
   std::exception_ptr error_;
 };
 
-/// Encodes each argument as its parameter's type; copies only where the types differ.
-template <class... Parameters, class... Given>
-void encode_arguments(sink& to, type_list<Parameters...>, const Given&... given) {
-  static_assert(sizeof...(Parameters) == sizeof...(Given),
-                "this task takes another number of arguments");
-  if constexpr (sizeof...(Parameters) == sizeof...(Given)) {
-    (
-        [&] {
-          if constexpr (std::is_same_v<Parameters, Given>) {
-            encode(to, given);
-          } else {
-            encode(to, static_cast<Parameters>(given));
-          }
-        }(),
-        ...);
+/// A value as a task's parameter: a copy only where the types differ.
+template <class Parameter, class Given>
+std::conditional_t<std::is_same_v<Parameter, Given>, const Given&, Parameter> as_parameter(
+    const Given& given) {
+  if constexpr (std::is_same_v<Parameter, Given>) {
+    return given;
+  } else {
+    return static_cast<Parameter>(given);
   }
 }
 
-template <class Parameters, class F, class... Given>
-void encode_request(sink& to, const F& callable, const Given&... given) {
-  encode_callable(to, callable);
-  encode_arguments(to, Parameters{}, given...);
+template <class... Parameters>
+void encode_arguments(sink& to, const Parameters&... arguments) {
+  if constexpr (are_flat<Parameters...>) {
+    put_cursor cursor(to.reserve((sizeof(Parameters) + ... + 0)));
+    (cursor.write(std::addressof(arguments), sizeof(Parameters)), ...);
+  } else {
+    const void* const places[] = {std::addressof(arguments)..., nullptr};
+    encode_values(to, codecs_of<Parameters...>, places);
+  }
+}
+
+/// A job of one kind for one call. The same code for all tasks of one signature.
+template <class Job, class... Parameters, class... Given>
+std::unique_ptr<Job> make_job(instance_core& core, const call_target& target, auto&& destination,
+                              type_list<Parameters...>, const Given&... given) {
+  static_assert(sizeof...(Parameters) == sizeof...(Given),
+                "this task takes another number of arguments");
+  auto made = std::make_unique<Job>(*target.what, core.memory(),
+                                    std::forward<decltype(destination)>(destination));
+  if constexpr (sizeof...(Parameters) == sizeof...(Given)) {
+    target.encode_state(made->payload);
+    encode_arguments<Parameters...>(made->payload, as_parameter<Parameters>(given)...);
+  }
+  return made;
 }
 
 }  // namespace cppless::detail

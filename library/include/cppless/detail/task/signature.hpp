@@ -70,6 +70,11 @@ struct result_of<F, type_list<Args...>> {
 template <class F, class... Given>
 using result_t = typename result_of<F, parameters_t<F, Given...>>::type;
 
+template <class... Args>
+std::index_sequence_for<Args...> find_indices(type_list<Args...>);
+template <class Parameters>
+using indices_of = decltype(find_indices(Parameters{}));
+
 template <class Parameters>
 struct tuple_of;
 template <class... Args>

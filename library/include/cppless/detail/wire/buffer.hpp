@@ -59,10 +59,15 @@ class sink {
   /// Appends `n` bytes with unspecified values and returns their place, which is valid until the
   /// next write.
   std::byte* reserve(std::size_t n) {
-    if (n > static_cast<std::size_t>(end_ - cur_)) [[unlikely]] grow(n);
+    make_room(n);
     std::byte* place = cur_;
     cur_ += n;
     return place;
+  }
+
+  /// Makes room for `n` bytes that are about to be written: in one step instead of several.
+  void make_room(std::size_t n) {
+    if (n > static_cast<std::size_t>(end_ - cur_)) [[unlikely]] grow(n);
   }
 
   std::size_t size() const noexcept { return static_cast<std::size_t>(cur_ - begin_); }
