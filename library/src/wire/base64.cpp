@@ -8,8 +8,12 @@
 #include <string>
 
 #if defined(__x86_64__)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC bug 105593, in the header below
+#endif
 #include <immintrin.h>
 #define CPPLESS_AVX2 [[gnu::target("avx2")]]
+#define CPPLESS_VBMI [[gnu::target("avx512f,avx512bw,avx512vbmi")]]
 #endif
 
 namespace cppless::detail {
@@ -42,7 +46,8 @@ std::uint32_t value_of(char c) { return values[static_cast<unsigned char>(c)]; }
 
 #if defined(__x86_64__)
 // The kernels follow W. Mula and D. Lemire, "Faster Base64 Encoding and Decoding Using AVX2
-// Instructions", ACM Transactions on the Web 12 (2018).
+// Instructions", ACM Transactions on the Web 12 (2018), and "Base64 encoding and decoding at almost
+// the speed of a memory copy", Software: Practice and Experience 50 (2020).
 
 /// 24 bytes to 32 characters per step. Returns the bytes done; reads 28 per step.
 CPPLESS_AVX2 std::size_t encode_avx2(const std::byte* from, std::size_t n, char* to) {
@@ -117,8 +122,52 @@ CPPLESS_AVX2 std::size_t decode_avx2(const char* from, std::size_t n, std::byte*
   return done;
 }
 
+/// 48 bytes to 64 characters per step. Returns the bytes done; reads 64 per step.
+CPPLESS_VBMI std::size_t encode_vbmi(const std::byte* from, std::size_t n, char* to) {
+  const __m512i spread = _mm512_setr_epi32(
+      0x01020001, 0x04050304, 0x07080607, 0x0a0b090a, 0x0d0e0c0d, 0x10110f10, 0x13141213,
+      0x16171516, 0x191a1819, 0x1c1d1b1c, 0x1f201e1f, 0x22232122, 0x25262425, 0x28292728,
+      0x2b2c2a2b, 0x2e2f2d2e);  // each group of 3 bytes in 4: b a c b
+  const __m512i shifts = _mm512_set1_epi64(0x3036242a1016040a);
+  const __m512i characters = _mm512_loadu_si512(alphabet);
+  std::size_t done = 0;
+  for (; n - done >= 64; done += 48, to += 64) {
+    const __m512i in = _mm512_permutexvar_epi8(spread, _mm512_loadu_si512(from + done));
+    const __m512i six = _mm512_multishift_epi64_epi8(shifts, in);  // the next step ignores 2 bits
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi8(six, characters));
+  }
+  return done;
+}
+
+/// 64 characters to 48 bytes per step, until a character is not in the alphabet. Returns the
+/// characters done. Each store writes 16 bytes too many, which the next one overwrites.
+CPPLESS_VBMI std::size_t decode_vbmi(const char* from, std::size_t n, std::byte* to) {
+  const __m512i low_values = _mm512_loadu_si512(values.data());
+  const __m512i high_values = _mm512_loadu_si512(values.data() + 64);
+  const __m512i gather = _mm512_setr_epi32(
+      0x06000102, 0x090a0405, 0x0c0d0e08, 0x16101112, 0x191a1415, 0x1c1d1e18, 0x26202122,
+      0x292a2425, 0x2c2d2e28, 0x36303132, 0x393a3435, 0x3c3d3e38, 0, 0, 0, 0);
+  std::size_t done = 0;
+  for (; n - done >= 88; done += 64, to += 48) {
+    const __m512i text = _mm512_loadu_si512(from + done);
+    const __m512i six = _mm512_permutex2var_epi8(low_values, text, high_values);
+    // The highest bit: of a value, it is `invalid`; of a character, it is not ASCII.
+    if (_mm512_movepi8_mask(_mm512_or_si512(six, text)) != 0) break;
+    const __m512i twelve = _mm512_maddubs_epi16(six, _mm512_set1_epi32(0x01400140));
+    const __m512i all = _mm512_madd_epi16(twelve, _mm512_set1_epi32(0x00011000));
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi8(gather, all));
+  }
+  return done;
+}
+
 bool has_avx2() {
   static const bool yes = __builtin_cpu_supports("avx2") != 0;
+  return yes;
+}
+
+bool has_vbmi() {
+  static const bool yes =
+      __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512bw") != 0;
   return yes;
 }
 #endif
@@ -197,23 +246,25 @@ void base64_decode_scalar(const char* from, std::size_t n, std::byte* to) {
 
 void base64_encode(const std::byte* from, std::size_t n, char* to) {
 #if defined(__x86_64__)
-  if (has_avx2()) {
-    const std::size_t done = encode_avx2(from, n, to);
+  const auto advance = [&](std::size_t done) {
     from += done;
     n -= done;
     to += done / 3 * 4;
-  }
+  };
+  if (has_vbmi()) advance(encode_vbmi(from, n, to));
+  if (has_avx2()) advance(encode_avx2(from, n, to));
 #endif
   base64_encode_scalar(from, n, to);
 }
 
 void base64_decode_groups(const char* from, std::size_t begin, std::size_t end, std::byte* to) {
 #if defined(__x86_64__)
-  if (has_avx2()) {
-    const std::size_t done = decode_avx2(from + begin, end - begin, to);
+  const auto advance = [&](std::size_t done) {
     begin += done;
     to += done / 4 * 3;
-  }
+  };
+  if (has_vbmi()) advance(decode_vbmi(from + begin, end - begin, to));
+  if (has_avx2()) advance(decode_avx2(from + begin, end - begin, to));
 #endif
   decode_groups_scalar(from, begin, end, to);
 }
