@@ -11,8 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-/// JSON text (RFC 8259) without knowledge of the values in it. cereal's own archive is not used: the
-/// RapidJSON of Debian 12 does not compile with clang 19, and reads strings up to their first NUL.
+/// JSON text (RFC 8259) without knowledge of the values in it. Why not by RapidJSON: ARCHITECTURE.md.
 namespace cppless::detail {
 
 /// Objects and arrays inside each other, in text that is read or written.
