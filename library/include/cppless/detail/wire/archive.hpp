@@ -8,13 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <typeindex>
 #include <typeinfo>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,6 +20,8 @@
 /// pointers) is written in line, only the user's own functions go through cereal.
 ///
 /// Exactly two pairs of archives exist: binary ones here, and those for JSON in json_archive.hpp.
+/// What they keep is made and destroyed in archive.cpp: containers of it would cost every source
+/// that includes this, whether it has archives or not.
 namespace cereal::memory_detail {
 template <class T>
 struct PtrWrapper;  // in <cereal/types/memory.hpp>, which is included by those who need it
@@ -41,10 +40,10 @@ class shared_numbers {
   }
 
  private:
-  std::uint32_t number_of(std::shared_ptr<const void> pointer, std::type_index type);
+  std::uint32_t number_of(std::shared_ptr<const void> pointer, const std::type_info& type);
 
-  // Holds the pointers, so that an address is not used again while the archive lives.
-  std::map<std::pair<std::shared_ptr<const void>, std::type_index>, std::uint32_t> numbers_;
+  struct table;
+  std::shared_ptr<table> table_;
 };
 
 /// Shared objects that were read, by their numbers.
@@ -66,27 +65,19 @@ class shared_objects {
   }
 
  private:
-  struct shared_object {
-    std::shared_ptr<void> object;
-    std::shared_ptr<bool> alive;
-    std::type_index type;
-  };
-
-  std::shared_ptr<void> object(std::uint32_t number, std::type_index type) const;
-  void enter(std::uint32_t number, std::type_index type, std::shared_ptr<void> object,
+  std::shared_ptr<void> object(std::uint32_t number, const std::type_info& type) const;
+  void enter(std::uint32_t number, const std::type_info& type, std::shared_ptr<void> object,
              std::shared_ptr<bool> alive);
 
-  std::unordered_map<std::uint32_t, shared_object> objects_;
+  struct table;
+  std::shared_ptr<table> table_;
 };
 
 /// What `cereal::defer` was given. Hides cereal's, which would bypass our call operators.
 class deferments {
  public:
-  void serializeDeferments() {
-    for (std::size_t i = 0; i < deferred_.size(); ++i) std::exchange(deferred_[i], nullptr)();
-    deferred_.clear();
-  }
-  void defer(std::function<void()> later) { deferred_.push_back(std::move(later)); }
+  void serializeDeferments();
+  void defer(std::function<void()> later);
 
  private:
   std::vector<std::function<void()>> deferred_;
@@ -166,7 +157,8 @@ class input_archive : public cereal::InputArchive<Self, cereal::AllowEmptyClassE
 
 class binary_output_archive : public output_archive<binary_output_archive> {
  public:
-  explicit binary_output_archive(sink& out) : output_archive(this), out_(out) {}
+  explicit binary_output_archive(sink& out);
+  ~binary_output_archive();
 
   sink& raw() noexcept { return out_; }
   nesting_limit& nesting() noexcept { return out_.nesting(); }
@@ -177,7 +169,8 @@ class binary_output_archive : public output_archive<binary_output_archive> {
 
 class binary_input_archive : public input_archive<binary_input_archive> {
  public:
-  explicit binary_input_archive(source& in) : input_archive(this), in_(in) {}
+  explicit binary_input_archive(source& in);
+  ~binary_input_archive();
 
   source& raw() noexcept { return in_; }
   nesting_limit& nesting() noexcept { return in_.nesting(); }

@@ -5,7 +5,6 @@
 
 #include <cereal/types/base_class.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -98,7 +97,7 @@ void get_range(In& in, T* first, std::size_t n) {
   } else if constexpr (s.exact && s.direct && !std::is_same_v<In, get_cursor>) {
     constexpr std::size_t block = s.least < 4096 ? 8192 / (s.least + 1) + 1 : 1;
     for (std::size_t done = 0; done < n;) {
-      const std::size_t some = std::min(block, n - done);
+      const std::size_t some = n - done < block ? n - done : block;
       get_cursor cursor(source_of(in).take(some * s.least));
       for (const std::size_t last = done + some; done < last; ++done) {
         get_into(cursor, first[done]);
@@ -119,7 +118,9 @@ void get_flat(source& in, T& value) {
     if (size <= in.in_window()) {
       const std::byte* from = in.take(size);
       const auto* first = reinterpret_cast<const element*>(from);
-      if (n == 0 || reinterpret_cast<std::uintptr_t>(from) % alignof(element) == 0) {
+      if constexpr (form_of<T> == form::text && sizeof(element) == 1) {
+        value.assign(first, n);
+      } else if (n == 0 || reinterpret_cast<std::uintptr_t>(from) % alignof(element) == 0) {
         value.assign(first, first + n);
       } else {
         value.resize(n);
@@ -137,7 +138,8 @@ void get_flat(source& in, T& value) {
   constexpr std::size_t piece = 12 * 1024 / sizeof(element) + 1;
   if constexpr (requires { value.reserve(n); }) value.reserve(n);
   for (std::size_t done = 0; done < n;) {
-    const std::size_t some = std::min(value.size() > done ? value.size() - done : piece, n - done);
+    const std::size_t ready = value.size() > done ? value.size() - done : piece;
+    const std::size_t some = n - done < ready ? n - done : ready;
     if (value.size() < done + some) value.resize(done + some);
     in.read(static_cast<void*>(value.data() + done), some * sizeof(element));
     done += some;
@@ -151,8 +153,8 @@ void get_flat(source& in, T& value) {
 /// than there is input left. Their number could have been made up.
 template <class T>
 std::size_t first_room(std::size_t n, std::size_t remaining) {
-  const std::size_t affordable = std::max<std::size_t>(64, remaining / sizeof(T) * 64);
-  return std::min(n, affordable);
+  const std::size_t affordable = remaining < sizeof(T) ? 64 : remaining / sizeof(T) * 64;
+  return n < affordable ? n : affordable;
 }
 
 template <class In, class T>
@@ -162,13 +164,14 @@ void get_sequence(In& in, T& value) {
   const std::size_t n = source_of(in).read_count(s.least);
   if constexpr (default_and_fill<element>) {
     const std::size_t room = first_room<element>(n, source_of(in).remaining());
-    value.resize(std::min(n, std::max(value.size(), room)));
+    const std::size_t start = value.size() > room ? value.size() : room;
+    value.resize(start < n ? start : n);
     std::size_t done = 0;
     while (true) {
       get_range(in, value.data() + done, value.size() - done);
       done = value.size();
       if (done == n) break;
-      value.resize(std::min(n, 2 * done));
+      value.resize(2 * done < n ? 2 * done : n);
     }
   } else {
     value.clear();
@@ -243,12 +246,50 @@ void get_optional(In& in, std::optional<T>& value) {
 
 // In place.
 
+/// How many of these types, from the first on, take a known number of bytes; and how many bytes.
+struct exact_run {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+};
+template <class... T>
+consteval exact_run leading_exact() {
+  exact_run run;
+  bool all = true;
+  const auto add = [&](form f, const shape& s) {
+    all = all && f != form::none && f != form::custom && s.exact && s.direct;
+    if (all) run = {run.count + 1, run.bytes + s.least};
+  };
+  (add(form_of<T>, shape_of<T>), ...);
+  return run;
+}
+
+/// Several values behind each other: one comparison for those at the beginning whose size is known.
+template <class In, class... T>
+void get_each(In& in, T&... values) {
+  constexpr exact_run run = leading_exact<T...>();
+  if constexpr (std::is_same_v<In, source> && run.count > 1 && run.bytes <= 4096) {
+    get_cursor cursor(in.take(run.bytes));
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto step = [&]<bool Known>(std::bool_constant<Known>, auto& value) {
+        if constexpr (Known) {
+          get_into(cursor, value);
+        } else {
+          get_into(in, value);
+        }
+      };
+      (step(std::bool_constant<(I < run.count)>{}, values), ...);
+    }(std::index_sequence_for<T...>{});
+  } else {
+    (get_into(in, values), ...);
+  }
+}
+
 template <class In, class T>
 void get_compound(In& in, T& value) {
   constexpr form f = form_of<T>;
   if constexpr (f == form::aggregate) {
     if constexpr (shape_of<T>.recursive) source_of(in).nesting().check();
-    with_fields(value, [&](auto&... field) { (get_into(in, field), ...); });
+    with_fields(value, [&](auto&... field) { get_each(in, field...); });
   } else if constexpr (f == form::product) {
     std::apply([&](auto&... element) { (get_into(in, element), ...); }, value);
   } else if constexpr (f == form::fixed) {

@@ -311,12 +311,45 @@ void get_argument(In& in, cereal::memory_detail::PtrWrapper<std::unique_ptr<T, D
   }
 }
 
+/// The value inside cereal's name-value pair.
+template <class T>
+T& named_value(T& value) {
+  return value;
+}
+template <class T>
+std::remove_reference_t<T>& named_value(cereal::NameValuePair<T>& pair) {
+  return pair.value;
+}
+
+template <class T>
+consteval bool is_direct_argument() {
+  if constexpr (std::is_const_v<T> || form_of<T> == form::none || form_of<T> == form::custom) {
+    return false;
+  } else {
+    return shape_of<T>.direct && fillable<T>;
+  }
+}
+
+template <class... T>
+void get_arguments(binary_input_archive& in, T&... values) {
+  if constexpr ((is_direct_argument<T>() && ...)) {
+    get_each(in.raw(), values...);  // which looks at the depth itself where a type contains itself
+  } else {
+    in.nesting().check();
+    (get_argument(in, values), ...);
+  }
+}
+
 template <class Self>
 template <class... T>
 Self& input_archive<Self>::operator()(T&&... values) {
   Self& self = static_cast<Self&>(*this);
-  self.nesting().check();
-  (get_argument(self, values), ...);
+  if constexpr (text_input<Self>) {
+    self.nesting().check();
+    (get_argument(self, values), ...);
+  } else {
+    get_arguments(self, named_value(values)...);
+  }
   return self;
 }
 
