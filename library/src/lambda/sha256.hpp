@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The plain functions are what OpenSSL 3 calls deprecated; its replacements allocate and look
-// algorithms up by name, which takes longer than hashing what a request needs hashed.
-#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
 #include <array>
@@ -12,6 +9,11 @@
 #include <string_view>
 
 namespace cppless::detail {
+
+// The plain functions are what OpenSSL 3 calls deprecated; its replacements allocate and look
+// algorithms up by name, which takes longer than hashing what a request needs hashed.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 using sha256_digest = std::array<unsigned char, 32>;
 
@@ -37,6 +39,8 @@ class sha256 {
  private:
   SHA256_CTX state_;
 };
+
+#pragma GCC diagnostic pop
 
 /// A key for HMAC-SHA-256 with both its blocks hashed already.
 class hmac_sha256_key {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <tuple>
 
 namespace cppless::detail {
 namespace {
@@ -125,15 +126,19 @@ std::string trimmed(std::string_view value) {
 struct canonical_header {
   std::string name;
   std::string value;
+  std::size_t order;  ///< Among the request's.
 };
 
 // Sorted by name; values of one name joined in their order.
 std::vector<canonical_header> canonical_headers(std::span<const header_view> headers) {
   std::vector<canonical_header> all;
   all.reserve(headers.size());
-  for (const header_view& each : headers) all.push_back({lower(each.name), trimmed(each.value)});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& one, const auto& other) { return one.name < other.name; });
+  for (const header_view& each : headers) {
+    all.push_back({lower(each.name), trimmed(each.value), all.size()});
+  }
+  std::sort(all.begin(), all.end(), [](const auto& one, const auto& other) {
+    return std::tie(one.name, one.order) < std::tie(other.name, other.order);
+  });
   std::vector<canonical_header> joined;
   for (canonical_header& each : all) {
     if (!joined.empty() && joined.back().name == each.name) {
