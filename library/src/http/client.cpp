@@ -11,7 +11,7 @@
 namespace cppless::detail {
 namespace {
 
-constexpr std::uint8_t most_resends = 16;
+constexpr std::uint8_t most_resends = 100;
 constexpr auto watch_interval = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -169,6 +169,11 @@ void http_client::on_finished(http_connection&, http_exchange& exchange) {
 void http_client::on_failed(http_connection&, http_exchange& exchange, const http_failure& why) {
   exchange.on_failure(why);
   if (!waiting_.empty()) plan_turn();
+}
+
+void http_client::on_not_sent(http_connection&, http_exchange& exchange) {
+  waiting_.push_front(exchange);
+  plan_turn();
 }
 
 void http_client::on_refused(http_connection&, http_exchange& exchange) {

@@ -65,6 +65,7 @@ class http_client final : public http_connection::owner {
   void on_finished(http_connection& from, http_exchange& exchange) override;
   void on_failed(http_connection& from, http_exchange& exchange,
                  const http_failure& why) override;
+  void on_not_sent(http_connection& from, http_exchange& exchange) override;
   void on_refused(http_connection& from, http_exchange& exchange) override;
   void on_changed(http_connection& from) override;
   void on_closed(http_connection& from, const http_failure& why) override;

@@ -20,7 +20,8 @@ class http_connection {
     virtual void on_finished(http_connection& from, http_exchange& exchange) = 0;
     virtual void on_failed(http_connection& from, http_exchange& exchange,
                            const http_failure& why) = 0;
-    /// The server did not look at it: it may be sent again, whatever it asks for.
+    virtual void on_not_sent(http_connection& from, http_exchange& exchange) = 0;
+    /// The server did not look at it, and said so: it may be sent again, whatever it asks for.
     virtual void on_refused(http_connection& from, http_exchange& exchange) = 0;
     /// It may now take more exchanges, or none any more.
     virtual void on_changed(http_connection& from) = 0;

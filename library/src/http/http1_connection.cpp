@@ -159,7 +159,7 @@ void http1_connection::end(http_failure::kind what, const std::string& why) {
   if (http_exchange* const left = std::exchange(exchange_, nullptr)) {
     set_connection(*left, nullptr);
     if (left->stream_ == 0) {
-      owner_.on_refused(*this, *left);
+      owner_.on_not_sent(*this, *left);
     } else {
       owner_.on_failed(*this, *left, {what, why});
     }

@@ -180,8 +180,9 @@ void http2_connection::add(http_exchange& exchange) {
 void http2_connection::submit(http_exchange& exchange) {
   const http_request request = exchange.prepare();
   exchange.body_ = request.body;
-  char length[24];
-  const auto [end, error] = std::to_chars(length, length + sizeof length, request.body.size());
+  char* const length = length_.data();
+  const auto [end, error] =
+      std::to_chars(length, length + length_.size(), request.body.size());
   fields_.clear();
   fields_.push_back(field(":method", request.method));
   fields_.push_back(field(":scheme", is_tls_ ? "https" : "http"));
@@ -226,7 +227,7 @@ void http2_connection::on_writable(std::string& to) {
       takes_more_ = false;
       has_changed_ = true;
       set_connection(*next, nullptr);
-      owner_.on_refused(*this, *next);
+      owner_.on_not_sent(*this, *next);
     }
   }
   close_if_done();
@@ -309,7 +310,7 @@ void http2_connection::close_if_done() {
 void http2_connection::give_back_pending() {
   while (http_exchange* const each = pending_.pop_front()) {
     set_connection(*each, nullptr);
-    owner_.on_refused(*this, *each);
+    owner_.on_not_sent(*this, *each);
   }
 }
 

@@ -63,6 +63,7 @@ class http2_connection final : public http_connection, public http_stream::user 
   exchange_list pending_;  ///< Not submitted to nghttp2 yet.
   exchange_list active_;
   std::vector<nghttp2_nv> fields_;
+  std::array<char, 24> length_;  ///< What the last of them points to until it is written.
   std::size_t remote_streams_ = 100;  ///< Until the server has said: what it is advised to allow.
   bool has_settings_ = false;
   bool takes_more_ = true;

@@ -61,6 +61,7 @@ void lambda_instance::send_queued() {
   if (queue_.empty()) return;
   if (renew_at_ <= std::chrono::system_clock::now()) renew_credentials();
   const std::uint64_t now = now_ns();
+  rate_.pass(now);
   while (!queue_.empty() && in_flight_ < rate_.limit()) {
     invocation& next = *queue_.pop_front();
     if (next.function == nullptr) next.function = &function_of(next.called);
@@ -73,6 +74,7 @@ void lambda_instance::send_queued() {
     ++in_flight_;
     client_->submit(next);
   }
+  if (!queue_.empty() && rate_.is_reduced()) look_again_at(now + rate_.growth_interval_ns);
 }
 
 http_request lambda_instance::request_of(invocation& of) {
@@ -152,7 +154,7 @@ void lambda_instance::retry(invocation& which, verdict what, failure reason) {
     }
   } else {
     const bool is_throttle = what == verdict::throttled;
-    if (is_throttle) rate_.throttled(which.number, in_flight_ + 1);
+    if (is_throttle) rate_.throttled(which.number, in_flight_ + 1, now_ns());
     const unsigned most = is_throttle ? most_throttles : most_refusals;
     if (++which.refusals >= most) {
       reason.message += " (" + std::to_string(most) + " times)";
