@@ -3,6 +3,7 @@
 
 /// Everything a program needs to send tasks elsewhere.
 
+#include <cppless/aws_lambda.hpp>
 #include <cppless/binary_archive.hpp>
 #include <cppless/config.hpp>
 #include <cppless/dispatch.hpp>

@@ -42,8 +42,9 @@ class inline_dispatcher {
   instance create_instance() const;
 };
 
-/// What `CPPLESS_DISPATCHER` says: `local` (also where it is not set) or `inline`. Any other value
-/// makes `create_instance` throw `rejected`.
+/// What `CPPLESS_DISPATCHER` says: `local` (also where it is not set), `inline`, or `lambda` for
+/// `aws_dispatcher::from_env()` in programs that are linked for it (`aws_lambda_target` in CMake;
+/// see aws_lambda.hpp). Any other value makes `create_instance` throw `rejected`.
 class default_dispatcher {
  public:
   instance create_instance() const;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "process/pool.hpp"
@@ -14,6 +15,13 @@
 #include "task/inline_instance.hpp"
 
 namespace cppless {
+
+namespace detail {
+// Of the lambda room: there only in programs that are linked with it, since it brings HTTP and TLS
+// along, which would slow the start of all others.
+extern "C" [[gnu::weak]] void cppless_create_aws_instance(std::optional<instance>& created);
+}  // namespace detail
+
 namespace {
 
 unsigned usable_cores() {
@@ -66,7 +74,19 @@ instance default_dispatcher::create_instance() const {
   const std::string name = text == nullptr ? "" : text;
   if (name.empty() || name == "local") return local_dispatcher().create_instance();
   if (name == "inline") return inline_dispatcher().create_instance();
-  throw rejected("CPPLESS_DISPATCHER='" + name + "' is not a dispatcher: use local or inline");
+  if (name == "lambda") {
+    if (&detail::cppless_create_aws_instance == nullptr) {
+      throw rejected(
+          "CPPLESS_DISPATCHER='lambda': this program was linked without the lambda dispatcher: use "
+          "aws_lambda_target() in CMake or `cppless run --dispatcher lambda`, or link with "
+          "-Wl,-u,cppless_create_aws_instance and -lnghttp2 -lssl -lcrypto");
+    }
+    std::optional<instance> created;
+    detail::cppless_create_aws_instance(created);
+    return std::move(*created);
+  }
+  throw rejected("CPPLESS_DISPATCHER='" + name +
+                 "' is not a dispatcher: use local, lambda or inline");
 }
 
 instance& default_instance() {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <condition_variable>
+#include <optional>
+#include <random>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include <cppless/detail/task/instance_core.hpp>
+
+#include "http/client.hpp"
+#include "lambda/endpoint.hpp"
+#include "lambda/invocation.hpp"
+#include "lambda/sending_rate.hpp"
+#include "lambda/signature.hpp"
+
+namespace cppless::detail {
+
+/// One function as requests name it.
+struct lambda_function {
+  std::string name;
+  std::string path;
+  request_signer::kind kind;
+};
+
+/// The live Lambda dispatcher: one I/O thread that sends invocations and takes answers.
+///
+/// The dispatching thread encodes a request and hashes it; the I/O thread signs, sends, receives and
+/// retries; whoever waits decodes results, or the I/O thread if nobody does.
+/// Invariants: (1) an invocation is in `all_` until its job was taken out to be settled; (2) what is
+/// below `mutex_` is guarded by it, the rest is the I/O thread's; (3) no job is settled under a lock.
+class lambda_instance final : public instance_core {
+ public:
+  struct options {
+    lambda_endpoint endpoint;
+    std::string prefix;
+    std::string profile;
+    std::size_t most_in_flight = 0;
+    http_client::options http;
+    aws_credentials credentials;
+  };
+
+  explicit lambda_instance(options chosen);
+  ~lambda_instance() override;
+
+  bool cancel(task_id id) override;
+
+  // lambda_sender.cpp: for invocations, on the I/O thread
+  http_request request_of(invocation& of);
+  void answered(invocation& which);
+  void not_answered(invocation& which, const http_failure& why);
+
+ private:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  // instance_core
+  void send(std::unique_ptr<job> sent) override;
+  void drive(time_point until) override;
+  void interrupt() noexcept override;
+  void shut_down() noexcept override;
+
+  // lambda_instance.cpp: between the threads
+  void run();
+  void wake(std::unique_lock<std::mutex>& lock);
+  void take_news();
+  void refuse(std::unique_ptr<job> refused, const failure& reason);
+  void unlink(invocation& removed) noexcept;
+  static job_list settle_all(invocation_queue finished);
+  void deliver();
+
+  // lambda_sender.cpp: the I/O thread
+  lambda_function& function_of(const entry& called);
+  void send_queued();
+  void conclude(invocation& which);
+  void fail(invocation& which, failure reason);
+  void retry(invocation& which, verdict what, failure reason);
+  void retry_later(invocation& which);
+  bool mend_signature(invocation& which);
+  void look_at(invocation& which, std::uint64_t now);
+  void look_at_all();
+  void look_again_at(std::uint64_t due_ns);
+  void drop(invocation& which);
+  void renew_credentials();
+
+  options options_;
+
+  // The I/O thread's.
+  boost::asio::io_context loop_{1};
+  std::optional<http_client> client_;
+  request_signer signer_;
+  std::unordered_map<const entry*, std::unique_ptr<lambda_function>> functions_;
+  invocation_queue queue_;     ///< To be sent.
+  invocation_queue finished_here_;
+  std::size_t in_flight_ = 0;
+  sending_rate rate_;
+  retry_budget budget_;
+  std::minstd_rand random_;
+  std::chrono::seconds clock_offset_{0};  ///< To be added to the wall clock before signing.
+  boost::asio::steady_timer timer_;
+  std::uint64_t timer_at_ns_ = 0;  ///< 0: not set.
+  wall_time renew_at_;
+  bool is_renewing_ = false;
+  bool will_deliver_ = false;
+  std::vector<http_header> headers_;  ///< Of the request that is being made.
+
+  std::mutex mutex_;
+  std::condition_variable driver_wakes_;
+  std::condition_variable closing_;
+  invocation* all_ = nullptr;
+  invocation_queue incoming_;
+  std::vector<invocation*> abandoned_;  ///< Without a job.
+  invocation_queue finished_;           ///< For the driver.
+  std::optional<aws_credentials> new_credentials_;
+  bool is_woken_ = false;
+  bool is_driven_ = false;
+  bool is_interrupted_ = false;
+  bool is_closing_ = false;
+  std::thread thread_;
+  std::thread renewer_;
+};
+
+}  // namespace cppless::detail
