@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lambda/function_process.hpp"
+
+// The main of an executable that serves one task. The linker is told which: --defsym makes this name
+// that of the task's root (entry::root_symbol), --wrap=main leads here, and what nothing refers to
+// any more, the program's own main and all other tasks among it, is left out.
+extern "C" {
+extern const cppless::detail::entry* const cppless_function_entry;
+
+int __wrap_main(int, char**) { return cppless::detail::run_function(*cppless_function_entry); }
+}
