@@ -8,4 +8,10 @@ extern "C" {
 extern const cppless::detail::entry* const cppless_function_entry;
 
 int __wrap_main(int, char**) { return cppless::detail::run_function(*cppless_function_entry); }
+
+// Every unit that includes <iostream>, which cereal does, constructs and destroys a
+// std::ios_base::Init. Where nothing that is kept uses a standard stream, these take its place
+// (--wrap): a third less to load, and no locales to set up at a cold start.
+void __wrap__ZNSt8ios_base4InitC1Ev(void*) {}
+void __wrap__ZNSt8ios_base4InitD1Ev(void*) {}
 }
