@@ -57,6 +57,20 @@ def build(source: str, toolchain: Toolchain, progress: Progress) -> Program:
     return found
 
 
+def variant(program: Program, name: str, words: list[str], progress: Progress) -> Program:
+    """The same program, linked with more `words` as well; kept beside it under `name`."""
+    executable = program.executable.parent / name / program.executable.name
+    with cache.locked(executable.parent, progress):
+        if not executable.exists():
+            executable.parent.mkdir(exist_ok=True)
+            partial = executable.with_name(executable.name + ".partial")
+            result = _compiler([*program.link, *words, "-o", str(partial)], progress)
+            if result.returncode != 0:
+                raise Problem(f"linking {executable.name} for {name} failed:\n{result.stdout.strip()}")
+            partial.replace(executable)
+    return Program(executable, [*program.link, *words], program.dependencies)
+
+
 def source_root(source: Path) -> Path:
     """What task names are relative to: the repository `source` is in, else its directory."""
     directory = source.resolve().parent
