@@ -36,6 +36,7 @@ NO_STREAMS = ["-Wl,--wrap=_ZNSt8ios_base4InitC1Ev", "-Wl,--wrap=_ZNSt8ios_base4I
 STREAMS = re.compile(r" (std::(w?(cin|cout|cerr|clog))|_ZSt[34]w?(cin|cout|cerr|clog))$", re.M)
 DISPATCHES = re.compile(r" cppless::default_dispatcher::create_instance\(\) const$", re.M)
 AWS_DISPATCHER = "-Wl,-u,cppless_create_aws_instance"
+HTTP_LIBRARIES = ["-Wl,--push-state,--as-needed", "-lnghttp2", "-lssl", "-lcrypto", "-Wl,--pop-state"]
 LOADER = re.compile(r"/ld-linux[^/]*\.so\.\d+$")
 START_DYNAMIC = """#!/bin/sh
 here=${LAMBDA_TASK_ROOT:-$(dirname "$0")}
@@ -91,12 +92,22 @@ def package(tasks: Sequence[Task], link: Sequence[str], toolchain: str, progress
     """A package of each task. `link` is the command that links the program; in parallel."""
     if not tasks:
         return []
+    entries = _entries(tasks, link, toolchain)
+    missing = [task for task, entry in zip(tasks, entries) if not cache.is_complete(entry)]
+    if missing:
+        with progress.step(f"packaging {count(len(missing), 'function')}"), \
+                concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            list(pool.map(lambda task, entry: cache.fill(
+                entry, lambda _: _make(task, link, entry, progress), progress), tasks, entries))
+        cache.remove_unused(cache.directory() / "functions")
+    return [_package(task, entry) for task, entry in zip(tasks, entries)]
+
+
+def _entries(tasks: Sequence[Task], link: Sequence[str], toolchain: str) -> list[Path]:
     inputs = _inputs(link)
-    with progress.step(f"packaging {count(len(tasks), 'function')}"), \
-            concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        packages = list(pool.map(lambda task: _package(task, link, inputs, toolchain, progress), tasks))
-    cache.remove_unused(cache.directory() / "functions")
-    return packages
+    words = [word for word in link if not os.path.isfile(word)]
+    return [cache.directory() / "functions" / cache.content_hash(
+        [FORMAT, toolchain, task.root_symbol, *inputs, *words]) for task in tasks]
 
 
 def _inputs(link: Sequence[str]) -> list[str]:
@@ -105,12 +116,7 @@ def _inputs(link: Sequence[str]) -> list[str]:
             if not word.startswith("-") and os.path.isfile(word)]
 
 
-def _package(task: Task, link: Sequence[str], inputs: Sequence[str], toolchain: str,
-             progress: Progress) -> Package:
-    key = cache.content_hash([FORMAT, toolchain, task.root_symbol, *inputs,
-                              *(word for word in link if not os.path.isfile(word))])
-    entry = cache.directory() / "functions" / key
-    cache.fill(entry, lambda partial: _make(task, link, partial, progress), progress)
+def _package(task: Task, entry: Path) -> Package:
     cache.mark_used(entry)
     archive = entry / "function.zip"
     data = archive.read_bytes()
@@ -150,6 +156,8 @@ def function_link(link: Sequence[str], task: Task, output: Path, all_tasks: bool
         elif word in ("-s", "-rdynamic", "-pie", "-no-pie", "-Wl,-z,nostart-stop-gc", AWS_DISPATCHER) \
                 or word.startswith(("-fuse-ld=", "-Wl,--dependency-file", "-Wl,-rpath", "-Wl,-Map")):
             pass
+        elif word.startswith("-Wl,--push-state,--as-needed,/"):
+            words += HTTP_LIBRARIES  # by path, and shared: from cppless::dependencies
         elif word == "-lcppless_main":
             words.append(f"-l{main}")
         elif word.endswith("libcppless_main.a"):

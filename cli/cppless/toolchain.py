@@ -51,8 +51,11 @@ class Toolchain:
                 f"-I{self.prefix / 'include'}"]
 
     def link_flags(self) -> list[str]:
-        return ["-fuse-ld=lld", "-Wl,--wrap=main", "-Wl,-z,nostart-stop-gc",
-                f"-L{self.prefix / 'lib'}", "-lcppless_main", "-lcppless"]
+        flags = ["-fuse-ld=lld", "-Wl,--wrap=main", "-Wl,-z,nostart-stop-gc",
+                 f"-L{self.prefix / 'lib'}", "-lcppless_main", "-lcppless"]
+        if self.architecture == HOST:  # elsewhere there is only what functions need
+            flags += ["-Wl,--push-state,--as-needed", "-lnghttp2", "-lssl", "-lcrypto", "-Wl,--pop-state"]
+        return flags
 
 
 def compiler_version() -> str | None:
