@@ -7,6 +7,14 @@ build      one C++ file -> one executable, cached by content
 watch      run again whenever a source changes
 doctor     what is there, what is missing, how to mend it
 toolchain  the cppless plugin and library, built once per content
+serverless the commands around AWS Lambda; cloud_options their command lines
+package    a program's tasks -> one executable and zip each
+deploy     what is deployed, what should be, and the steps between
+cloud      AWS or what speaks its protocol: clients, role
+invoke     one request to one function
+logs       what functions write
+cost       what AWS bills
+runtime_api  Lambda's Runtime API for one function on this machine
 packages   hands missing packages to tools/setup
 process    child processes: signals and exit statuses
 summary    what the library counted -> one line

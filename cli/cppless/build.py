@@ -35,6 +35,7 @@ CLOCK_STEP_NS = 20_000_000  # file times lag behind the clock by up to a kernel 
 @dataclass(frozen=True)
 class Program:
     executable: Path
+    link: list[str]  # the command that links it, without -o: what packages are made with, too
     dependencies: list[Path]  # everything that was read to make it, the source first
 
 
@@ -47,13 +48,27 @@ def build(source: str, toolchain: Toolchain, progress: Progress) -> Program:
     links = toolchain.link_flags() + _extra("LDFLAGS")
     parent = cache.directory() / "programs" / cache.content_hash(
         [toolchain.name, os.getcwd(), source, path.read_bytes(), "\0".join(flags), "\0".join(links)])
-    found = _find(parent)
+    found = _find(parent, links, toolchain)
     if found is None:
         with cache.locked(parent, progress):
-            found = _find(parent) or _compile(source, flags, links, toolchain, parent, progress)
+            found = _find(parent, links, toolchain) or _compile(source, flags, links, toolchain, parent, progress)
         cache.remove_unused(parent.parent)
     cache.mark_used(parent)
     return found
+
+
+def variant(program: Program, name: str, words: list[str], progress: Progress) -> Program:
+    """The same program, linked with more `words` as well; kept beside it under `name`."""
+    executable = program.executable.parent / name / program.executable.name
+    with cache.locked(executable.parent, progress):
+        if not executable.exists():
+            executable.parent.mkdir(exist_ok=True)
+            partial = executable.with_name(executable.name + ".partial")
+            result = _compiler([*program.link, *words, "-o", str(partial)], progress)
+            if result.returncode != 0:
+                raise Problem(f"linking {executable.name} for {name} failed:\n{result.stdout.strip()}")
+            partial.replace(executable)
+    return Program(executable, [*program.link, *words], program.dependencies)
 
 
 def source_root(source: Path) -> Path:
@@ -76,14 +91,18 @@ def _extra(variable: str) -> list[str]:
     return shlex.split(os.environ.get(variable, ""))
 
 
-def _find(parent: Path) -> Program | None:
+def _link(program: Path, links: list[str], toolchain: Toolchain) -> list[str]:
+    return [COMPILER, *toolchain.target_flags(), f"{program}.o", *links]
+
+
+def _find(parent: Path, links: list[str], toolchain: Toolchain) -> Program | None:
     for mark in sorted(parent.glob(f"*/{MARK}"), key=lambda file: -file.stat().st_mtime_ns):
         try:
             entry = json.loads(mark.read_text("utf-8"))
             if all(_is_same(*dependency) for dependency in entry["dependencies"]):
                 program = mark.parent / entry["program"]
                 if os.access(program, os.X_OK):
-                    return Program(program, [Path(file) for file, *_ in entry["dependencies"]])
+                    return Program(program, _link(program, links, toolchain), [Path(file) for file, *_ in entry["dependencies"]])
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return None
@@ -109,22 +128,28 @@ def _compile(source: str, flags: list[str], links: list[str], toolchain: Toolcha
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=parent))
     name = re.sub(r"[^\w.+-]", "_", Path(source).stem) or "program"
     depfile = partial / "dependencies.d"
-    words = [COMPILER, *flags, "-MD", "-MF", str(depfile), source, "-o", str(partial / name), *links]
+    words = [COMPILER, *flags, "-MD", "-MF", str(depfile), "-c", source, "-o", str(partial / f"{name}.o")]
+    link = [*_link(partial / name, links, toolchain), "-o", str(partial / name)]
     if sys.stderr.isatty():
         words.append("-fcolor-diagnostics")
+        link.append("-fcolor-diagnostics")
     started = time.time_ns()
     diagnostics = ""
     try:
         with progress.step(f"compiling {source}"):
             status, diagnostics = _compiled(source, words, toolchain, progress)
+            if status == 0:
+                linked = _compiler(link, progress)
+                status, diagnostics = linked.returncode, diagnostics + linked.stdout
             if status != 0:
                 raise Quit(1)
     finally:
         if not (partial / name).exists():
             shutil.rmtree(partial, ignore_errors=True)
         _show(diagnostics)
-    return _store(partial, name, [Path(source), *_parse_depfile(depfile.read_text("utf-8"))], started,
-                  parent)
+    final, files = _store(partial, name, [Path(source), *_parse_depfile(depfile.read_text("utf-8"))],
+                          started, parent)
+    return Program(final, _link(final, links, toolchain), files)
 
 
 def _compiled(source: str, words: list[str], toolchain: Toolchain, progress: Progress) -> tuple[int, str]:
@@ -162,7 +187,8 @@ def _show(diagnostics: str) -> None:
     sys.stderr.flush()
 
 
-def _store(partial: Path, name: str, read: list[Path], started: int, parent: Path) -> Program:
+def _store(partial: Path, name: str, read: list[Path], started: int,
+           parent: Path) -> tuple[Path, list[Path]]:
     files = list(dict.fromkeys(file.resolve() for file in read))
     status = {file: file.stat() for file in files}
     dependencies = [(str(file), status[file].st_size, status[file].st_mtime_ns, _file_hash(file))
@@ -175,7 +201,7 @@ def _store(partial: Path, name: str, read: list[Path], started: int, parent: Pat
     shutil.rmtree(final, ignore_errors=True)
     partial.rename(final)
     (parent / cache.COMPLETE).touch()
-    return Program(final / name, files)
+    return final / name, files
 
 
 def _parse_depfile(text: str) -> list[Path]:

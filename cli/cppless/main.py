@@ -71,8 +71,9 @@ def parser() -> argparse.ArgumentParser:
     run_.usage = "cppless run FILE.cpp [options] [-- args...]"
     run_.add_argument("file", metavar="FILE.cpp")
     run_.add_argument("--workers", type=positive, metavar="N", help="worker processes (default: cores)")
-    run_.add_argument("--dispatcher", choices=("local", "inline"),
-                      help="local: worker processes (default); inline: in the program itself, serially")
+    run_.add_argument("--dispatcher", choices=("local", "inline", "lambda"),
+                      help="local: worker processes (default); inline: in the program itself, serially; "
+                           "lambda: functions on AWS Lambda, or on the local cloud where no account is set")
     run_.add_argument("--watch", action="store_true", help="again whenever the source changes")
     run_.add_argument("-q", "--quiet", action="store_true", help="only errors and the program's output")
     run_.set_defaults(action=run_command)
@@ -82,6 +83,10 @@ def parser() -> argparse.ArgumentParser:
     build_.add_argument("-o", metavar="OUT", dest="output", help="default: FILE")
     build_.add_argument("-q", "--quiet", action="store_true", help="only errors")
     build_.set_defaults(action=build_command)
+
+    from . import cloud_options
+
+    cloud_options.add_commands(add)
 
     doctor_ = add("doctor", "Say what is installed, what is missing and how to mend it.")
     doctor_.set_defaults(action=doctor_command)
@@ -96,6 +101,8 @@ def positive(text: str) -> int:
 
 def run_command(options: argparse.Namespace, arguments: list[str], progress: Progress) -> int:
     request = Request(options.file, arguments, options.workers, options.dispatcher)
+    if options.watch and options.dispatcher == "lambda":
+        raise Problem("--watch does not go with --dispatcher lambda", status=2)
     if options.watch:
         from .watch import watch
 

@@ -26,6 +26,10 @@ class Request:
 
 
 def run(request: Request, progress: Progress) -> int:
+    if request.dispatcher == "lambda":
+        from .serverless import run_on_lambda
+
+        return run_on_lambda(request, progress)
     tools = toolchain.ensure(progress)
     program = build(request.source, tools, progress)
     with Run(program, request, progress) as running:
@@ -42,6 +46,7 @@ class Run:
         handle, path = tempfile.mkstemp(prefix="cppless-summary-", suffix=".json")
         os.close(handle)
         self._summary = Path(path)
+        self.values: dict[str, int] | None = None  # what the library counted, once it ended
         self.child = Child(str(program.executable), request.arguments,
                            environment(request, self._summary))
 
@@ -56,7 +61,7 @@ class Run:
     def finish(self) -> int:
         """Says how it went; the exit status of the whole command."""
         status = self.child.status or 0
-        values = summary.read(self._summary)
+        self.values = values = summary.read(self._summary)
         if values is not None:
             self._progress.say(summary.line(values))
         if self.child.received is not None:

@@ -26,6 +26,7 @@ TARGETS = {
     "objects": ([], 4096),
     "json_binary": ([], 65536),
     "json_structured": ([], 4096),
+    "runtime_reply": (["lambda/runtime_reply.cpp"], 65536),
 }
 
 # Each input must end within 10 s and 512 MB: an allocation out of proportion is a finding, too.

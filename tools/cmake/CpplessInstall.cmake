@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cppless)
 set(plugin_dir ${CMAKE_INSTALL_LIBDIR}/cppless)
 
-install(TARGETS cppless cppless_main EXPORT cppless_targets
+install(TARGETS cppless cppless_main cppless_function_main cppless_any_function_main EXPORT cppless_targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/library/include/cppless

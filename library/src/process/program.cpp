@@ -15,6 +15,7 @@
 
 #include "process/shared_layout.hpp"
 #include "process/worker_loop.hpp"
+#include "task/task_list.hpp"
 
 namespace cppless::detail {
 namespace {
@@ -52,6 +53,7 @@ bool can_start_workers() noexcept { return was_entered; }
 int run_program(int argc, char** argv, int (*program_main)(int, char**)) {
   was_entered = true;
   check_entries_are_distinct();
+  if (const char* const file = std::getenv(task_list_variable)) return write_task_list(file);
   if (const char* const index = std::getenv(worker_variable)) {
     const std::string text = index;
     ::unsetenv(worker_variable);  // programs that a task starts are not workers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cppless/detail/task/entry.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -92,6 +93,18 @@ const entry* find_entry(std::uint64_t identity) {
   table.refresh();
   const auto found = table.by_identity.find(identity);
   return found == table.by_identity.end() ? nullptr : found->second;
+}
+
+std::vector<const entry*> all_entries() {
+  entry_table& table = entry_table::get();
+  const std::lock_guard lock(table.mutex);
+  table.refresh();
+  std::vector<const entry*> all;
+  all.reserve(table.by_identity.size());
+  for (const auto& [identity, found] : table.by_identity) all.push_back(found);
+  std::sort(all.begin(), all.end(),
+            [](const entry* a, const entry* b) { return a->identity() < b->identity(); });
+  return all;
 }
 
 void check_entries_are_distinct() { find_entry(0); }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <cppless/config.hpp>
 #include <cppless/detail/wire/buffer.hpp>
@@ -41,6 +42,9 @@ struct entry {
 
 /// The entry of that identity in this image, or nullptr. Thread-safe.
 const entry* find_entry(std::uint64_t identity);
+
+/// All entries of this image, by identity. Thread-safe.
+std::vector<const entry*> all_entries();
 
 /// Ends the process with a message if two different entries of this image have one identity.
 void check_entries_are_distinct();

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace cppless::detail {
+
+/// What stands before the result in a function's answer (docs/formats/functions.md).
+struct function_frame {
+  static constexpr std::uint8_t format = 1;
+  static constexpr std::size_t size = 18;
+
+  bool is_cold = false;
+  std::uint64_t run_ns = 0;
+  std::uint64_t peak_memory = 0;  ///< Bytes.
+
+  /// Writes `size` bytes.
+  void write(std::byte* to) const noexcept {
+    to[0] = std::byte{format};
+    to[1] = static_cast<std::byte>(is_cold);
+    std::memcpy(to + 2, &run_ns, sizeof run_ns);
+    std::memcpy(to + 10, &peak_memory, sizeof peak_memory);
+  }
+};
+
+}  // namespace cppless::detail
