@@ -59,7 +59,7 @@ class server {
         watch_(context_),
         launcher_(context_, made(wanted.state / "run"), account_.code_directory()),
         logs_(made(wanted.state / "logs")),
-        around_{context_, launcher_, watch_, logs_},
+        around_{context_, launcher_, watch_, logs_, account_.code_directory()},
         fleet_(around_, wanted.fleet, [this](const execution::environment& of) { return variables(of); },
                [this] { return api::inside_service(*front_); }),
         lambda_(context_, account_, fleet_, {wanted.here, wanted.event_retry_delay}),

@@ -45,7 +45,7 @@ http::response to_response(const execution::outcome& result, const std::string& 
 
 }  // namespace
 
-void lambda_api::invoke(const call& c, http::request message, http::responder respond) {
+void lambda_api::invoke(const call& c, http::request& message, http::responder respond) {
   if (c.path.size() != 3 || c.path[0] != "functions") throw error(404, "UnknownOperationException", "This platform has no such operation");
   if (draining) throw error(503, "ServiceException", "The platform is shutting down");
   const named it = function_of(c);

@@ -68,11 +68,7 @@ void lambda_api::serve(const access_key& by, const std::string& request_id, http
                 "Request must be smaller than " + std::to_string(body_limit(message)) + " bytes for the " +
                     (invoke ? "InvokeFunction" : message.method == "POST" ? "CreateFunction" : "UpdateFunctionCode") + " operation");
   }
-  if (is_invoke(message)) {
-    http::request own = std::move(message);
-    const call moved{own, std::move(c.path), request_id};
-    return invoke(moved, std::move(own), std::move(respond));
-  }
+  if (is_invoke(message)) return invoke(c, message, std::move(respond));
   if (starts_code_change(c, respond)) return;
   unsigned status = 200;
   const json answer = route(c, status);

@@ -87,7 +87,7 @@ class lambda_api {
   json tags(const call& c, unsigned& status);
 
   // invoke.cpp
-  void invoke(const call& c, http::request message, http::responder respond);
+  void invoke(const call& c, http::request& message, http::responder respond);
   void invoke_event(const std::string& name, const std::string& qualifier, const std::string& request_id, std::string payload,
                     const std::string& trace, unsigned attempt, std::chrono::steady_clock::time_point accepted);
   void retry_event(const std::string& name, const std::string& qualifier, const std::string& request_id, std::string payload,

@@ -3,6 +3,8 @@
 
 #include "state/digest.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -44,6 +46,14 @@ environment::environment(const surroundings& around, environment_owner& owner, s
       control_(around.context) {}
 
 void environment::start(std::vector<std::string> variables, std::shared_ptr<http::service> platform) {
+  if (!std::filesystem::exists(around_.code_directory / version_.code_sha256 / "bootstrap")) {
+    boost::asio::post(around_.context, [self = shared_from_this()] {
+      self->phase_ = phase::ending;
+      self->owner_.on_end(*self, failure{"Runtime.InvalidEntrypoint",
+                                         "Couldn't find valid bootstrap(s): [/var/task/bootstrap /opt/bootstrap]", {}});
+    });
+    return;
+  }
   sandbox::start_request request;
   request.id = id_;
   request.code = version_.code_sha256;

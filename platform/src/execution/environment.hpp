@@ -36,6 +36,7 @@ struct surroundings {
   sandbox::launcher& launcher;
   http::deadlines& watch;
   function_logs& logs;
+  std::filesystem::path code_directory;
   std::chrono::milliseconds init_limit = std::chrono::seconds(10);
 };
 

@@ -11,6 +11,7 @@ namespace {
 // An environment that is ready before this takes from the queue, so that many short tasks do not
 // start a process each; one that initialises for longer no longer holds others back.
 constexpr auto start_up_time = std::chrono::milliseconds(30);
+constexpr auto finishing_time = std::chrono::milliseconds(20);
 constexpr auto hot_tick = std::chrono::milliseconds(10);
 constexpr auto cold_tick = std::chrono::seconds(1);
 constexpr auto burst_window = std::chrono::seconds(10);
@@ -106,9 +107,15 @@ fleet::pool* fleet::pool_of(const environment& which) {
 void fleet::start_what_is_needed() {
   if (shutting_down_) return;
   for (auto& [key, in] : pools_) {
-    while (in->starting < in->queue.size() && recently_started_.size() < starts_at_once()) start_one(*in);
-    if (in->starting < in->queue.size()) return schedule_tick();
+    while (needs_another(*in) && recently_started_.size() < starts_at_once()) start_one(*in);
+    if (in->starting < in->queue.size()) schedule_tick();
   }
+}
+
+bool fleet::needs_another(const pool& in) const {
+  const auto since = steady::now() - finishing_time;
+  const auto soon = std::count_if(in.finishing.begin(), in.finishing.end(), [&](const auto& each) { return each.second > since; });
+  return in.starting + static_cast<std::size_t>(soon) < in.queue.size();
 }
 
 void fleet::start_one(pool& in) {
@@ -126,6 +133,7 @@ void fleet::start_one(pool& in) {
 void fleet::on_idle(environment& which) {
   pool* in = pool_of(which);
   if (in == nullptr) return which.kill();
+  in->finishing.erase(which.id());
   const bool just_started = which.invocations() == 0;
   if (just_started) {
     --in->starting;
@@ -153,6 +161,7 @@ void fleet::on_end(environment& which, std::optional<failure> why) {
   if (in == nullptr) return;
   const auto keep = in->all[which.id()];
   in->all.erase(which.id());
+  in->finishing.erase(which.id());
   std::erase(in->idle, keep);
   if (starting && why) --in->starting;
   if (why && !in->queue.empty()) {
@@ -168,6 +177,7 @@ void fleet::on_end(environment& which, std::optional<failure> why) {
 }
 
 void fleet::on_completed(const environment& which, steady::duration latency, bool failed) {
+  if (pool* in = pool_of(which)) in->finishing[which.id()] = steady::now();
   release(which.function());
   function_statistics& of = statistics_[which.function()];
   ++of.invocations;

@@ -60,6 +60,8 @@ class fleet final : environment_owner {
     std::vector<std::shared_ptr<environment>> idle;  ///< the warmest last
     std::deque<invocation_ptr> queue;
     std::size_t starting = 0;
+    /// Those that have answered and are about to ask for more: worth waiting for.
+    std::map<std::uint64_t, steady::time_point> finishing;
     bool outdated = false;
   };
   struct usage {
@@ -79,6 +81,7 @@ class fleet final : environment_owner {
   std::string admit(const std::string& function);
   void release(const std::string& function);
   void start_what_is_needed();
+  bool needs_another(const pool& in) const;
   void start_one(pool& in);
   void schedule_tick();
   void tick();

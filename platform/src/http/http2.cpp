@@ -22,6 +22,7 @@ constexpr std::size_t head_limit = 64 * 1024;
 constexpr int resets_tolerated = 1000;
 
 struct exchange {
+  explicit exchange(std::int32_t number) : id(number) {}
   std::int32_t id;
   request message;
   std::size_t head_size = 0;
@@ -185,7 +186,7 @@ class session : public std::enable_shared_from_this<session> {
   static int on_begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     session& s = self(user);
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
-    s.exchanges_.try_emplace(frame->hd.stream_id, exchange{.id = frame->hd.stream_id});
+    s.exchanges_.try_emplace(frame->hd.stream_id, exchange(frame->hd.stream_id));
     ++s.receiving_;
     return 0;
   }

@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <array>
+#include <stdexcept>
 #include <string_view>
 
 namespace platform::http {
@@ -87,8 +88,10 @@ tcp::acceptor listen_on_loopback(asio::io_context& context, unsigned short port)
   const tcp::endpoint where(asio::ip::address_v4::loopback(), port);
   made.open(where.protocol());
   made.set_option(tcp::acceptor::reuse_address(true));
-  made.bind(where);
-  made.listen(4096);
+  boost::system::error_code failed;
+  made.bind(where, failed);
+  if (!failed) made.listen(4096, failed);
+  if (failed) throw std::runtime_error("cannot listen on port " + std::to_string(port) + ": " + failed.message());
   return made;
 }
 

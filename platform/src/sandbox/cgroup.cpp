@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -75,37 +77,49 @@ std::string own_group(const std::string& controller) {
   return "/";
 }
 
-void kill_everything(const fs::path& group) {
-  std::ofstream(group / "freezer.state") << "THAWED";
-  std::ofstream(group / "cgroup.freeze") << "0";
-  std::ifstream processes(group / "cgroup.procs");
-  for (long pid = 0; processes >> pid;)
-    if (pid > 0) ::kill(static_cast<pid_t>(pid), SIGKILL);
+int open_directory(int at, const char* name) { return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
+
+void kill_everything(int subtree, const std::string& group) {
+  put(subtree, group + "/freezer.state", "THAWED");
+  put(subtree, group + "/cgroup.freeze", "0");
+  const int fd = ::openat(subtree, (group + "/cgroup.procs").c_str(), O_RDONLY | O_CLOEXEC);
+  if (FILE* processes = fd < 0 ? nullptr : ::fdopen(fd, "r")) {
+    for (int pid = 0; std::fscanf(processes, "%d", &pid) == 1;)
+      if (pid > 0) ::kill(pid, SIGKILL);
+    std::fclose(processes);
+  }
 }
 
-void remove_subtree(const fs::path& subtree) {
-  std::error_code error;
+/// By descriptors: where the spawner lives there are no paths to it.
+void remove_subtree(int parent, const char* name) {
+  const int subtree = open_directory(parent, name);
+  if (subtree < 0) return;
   for (int attempt = 0; attempt < 100; ++attempt) {
     bool empty = true;
-    for (const auto& each : fs::directory_iterator(subtree, error)) {
-      if (!each.is_directory()) continue;
-      kill_everything(each.path());
-      if (::rmdir(each.path().c_str()) != 0) empty = false;
+    DIR* groups = ::fdopendir(open_directory(subtree, "."));
+    while (const dirent* each = groups ? ::readdir(groups) : nullptr) {
+      if (each->d_type != DT_DIR || each->d_name[0] == '.') continue;
+      kill_everything(subtree, each->d_name);
+      if (::unlinkat(subtree, each->d_name, AT_REMOVEDIR) != 0) empty = false;
     }
-    if (empty && (::rmdir(subtree.c_str()) == 0 || errno == ENOENT)) return;
+    if (groups) ::closedir(groups);
+    if (empty && (::unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  ::close(subtree);
 }
 
 /// What servers that were killed left behind.
 void remove_stale(const fs::path& parent) {
+  const int directory = open_directory(AT_FDCWD, parent.c_str());
   std::error_code error;
   for (const auto& each : fs::directory_iterator(parent, error)) {
     const std::string name = each.path().filename();
     if (!name.starts_with(subtree_prefix)) continue;
     const pid_t owner = static_cast<pid_t>(number(name.substr(std::strlen(subtree_prefix))));
-    if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) remove_subtree(each.path());
+    if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) remove_subtree(directory, name.c_str());
   }
+  ::close(directory);
 }
 
 }  // namespace
@@ -117,10 +131,8 @@ cgroups cgroups::make(std::vector<std::string>& missing) {
     remove_stale(parent);
     const fs::path path = parent / name;
     if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return false;
-    const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return false;
-    made.roots_.push_back({controller, path, directory});
-    return true;
+    made.roots_.push_back(open_root(controller, path));
+    return made.roots_.back().directory >= 0;
   };
   for (const char* controller : controllers) {
     const std::string mount = mount_of(controller);
@@ -132,7 +144,7 @@ cgroups cgroups::make(std::vector<std::string>& missing) {
     std::getline(std::ifstream(parent / "cgroup.controllers"), available);
     if (add("", parent)) {
       made.version_ = 2;
-      const int up = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      const int up = made.roots_[0].parent;
       for (const char* controller : {"memory", "cpu", "pids"}) {
         const std::string enable = std::string("+") + controller;
         if ((" " + available + " ").find(std::string(" ") + controller + " ") == available.npos) continue;
@@ -140,7 +152,6 @@ cgroups cgroups::make(std::vector<std::string>& missing) {
             put(made.roots_[0].directory, "cgroup.subtree_control", enable))
           made.roots_[0].controller += std::string(controller) + ",";
       }
-      ::close(up);
       made.roots_[0].controller += "freezer,";
     }
   }
@@ -162,10 +173,14 @@ cgroups cgroups::open(const std::string& description) {
   cgroups made;
   made.version_ = parsed.at(0);
   for (const auto& each : parsed.at(1)) {
-    const std::string path = each.at(1);
-    made.roots_.push_back({each.at(0), path, ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)});
+    made.roots_.push_back(open_root(each.at(0), each.at(1)));
   }
   return made;
+}
+
+cgroups::root cgroups::open_root(const std::string& controller, const std::string& path) {
+  const fs::path whole = path;
+  return {controller, path, open_directory(AT_FDCWD, path.c_str()), open_directory(AT_FDCWD, whole.parent_path().c_str())};
 }
 
 const cgroups::root* cgroups::find(const char* controller) const {
@@ -209,8 +224,8 @@ bool cgroups::remove(const std::string& name) const {
 
 void cgroups::remove_all() const {
   // The freezer first: elsewhere kills would wait for it.
-  if (const root* freezer = find("freezer")) remove_subtree(freezer->path);
-  for (const root& each : roots_) remove_subtree(each.path);
+  if (const root* freezer = find("freezer")) remove_subtree(freezer->parent, fs::path(freezer->path).filename().c_str());
+  for (const root& each : roots_) remove_subtree(each.parent, fs::path(each.path).filename().c_str());
 }
 
 cgroups::handle cgroups::open_handle(const std::string& name) const {

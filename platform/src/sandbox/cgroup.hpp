@@ -49,7 +49,9 @@ class cgroups {
     std::string controller;
     std::string path;
     int directory = -1;
+    int parent = -1;
   };
+  static root open_root(const std::string& controller, const std::string& path);
   const root* find(const char* controller) const;
   int version_ = 0;
   std::vector<root> roots_;
