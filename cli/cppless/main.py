@@ -83,6 +83,10 @@ def parser() -> argparse.ArgumentParser:
     build_.add_argument("-q", "--quiet", action="store_true", help="only errors")
     build_.set_defaults(action=build_command)
 
+    from . import platform
+
+    platform.add_command(add)
+
     doctor_ = add("doctor", "Say what is installed, what is missing and how to mend it.")
     doctor_.set_defaults(action=doctor_command)
     return top

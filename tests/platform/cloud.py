@@ -102,3 +102,14 @@ class Cloud:
         answer = self.invoke(name, do, with_)
         assert "FunctionError" not in answer, answer["Payload"]
         return answer["Payload"]
+
+
+def signed(cloud: Cloud, path: str, body: bytes, host: str) -> dict[str, str]:
+    """The headers of a POST to Lambda, signed by botocore."""
+    from botocore.auth import SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials
+
+    request = AWSRequest("POST", f"http://{host}{path}", headers={"Host": host}, data=body)
+    SigV4Auth(Credentials(*cloud.keys()), "lambda", "us-east-1").add_auth(request)
+    return dict(request.headers)

@@ -127,6 +127,7 @@ class session : public std::enable_shared_from_this<session> {
     each.message.encrypted = connection_->encrypted();
     each.head_only = each.message.method == "HEAD";
     struct ticket {
+      ticket(std::shared_ptr<session> from, std::int32_t stream) : of(std::move(from)), id(stream) {}
       std::shared_ptr<session> of;
       std::int32_t id;
       bool used = false;
@@ -134,7 +135,7 @@ class session : public std::enable_shared_from_this<session> {
         if (!used) of->abandon(id);
       }
     };
-    auto held = std::make_shared<ticket>(ticket{shared_from_this(), each.id});
+    auto held = std::make_shared<ticket>(shared_from_this(), each.id);
     to_->serve(std::move(each.message), [held](response answer) {
       if (std::exchange(held->used, true)) return;
       held->of->submit(held->id, std::move(answer));
@@ -205,6 +206,7 @@ class session : public std::enable_shared_from_this<session> {
     if (key == ":method") each.message.method = std::move(text);
     else if (key == ":path") each.message.target = std::move(text);
     else if (key == ":authority") each.message.headers.push_back({"host", std::move(text)});
+    else if (key == "host" && each.message.has("host")) return 0;  // says the same as :authority
     else if (!key.starts_with(':')) each.message.headers.push_back({std::string(key), std::move(text)});
     return 0;
   }

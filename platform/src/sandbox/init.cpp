@@ -150,7 +150,7 @@ void limit(const init_task& task) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_DFL);
-  ::setsid();
+  ::setpgid(0, 0);
   const int input = ::open("/dev/null", O_RDONLY);
   ::dup2(input, 0);
   ::dup2(with.output, 1);
