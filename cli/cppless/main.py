@@ -87,6 +87,9 @@ def parser() -> argparse.ArgumentParser:
     from . import cloud_options
 
     cloud_options.add_commands(add)
+    from . import platform
+
+    platform.add_command(add)
 
     doctor_ = add("doctor", "Say what is installed, what is missing and how to mend it.")
     doctor_.set_defaults(action=doctor_command)

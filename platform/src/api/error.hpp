@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "http/message.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace platform::api {
+
+/// An answer that is an error, as AWS words it.
+struct error : std::runtime_error {
+  error(unsigned status_, std::string type_, const std::string& message, std::string reason_ = {})
+      : runtime_error(message), status(status_), type(std::move(type_)), reason(std::move(reason_)) {}
+  unsigned status;
+  std::string type;    ///< the exception's name: X-Amzn-ErrorType
+  std::string reason;  ///< of a TooManyRequestsException
+};
+
+http::response to_response(const error& what);
+
+[[noreturn]] void invalid_parameter(const std::string& message);
+[[noreturn]] void not_found(const std::string& message);
+
+}  // namespace platform::api
