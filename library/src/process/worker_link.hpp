@@ -72,7 +72,8 @@ class nested_instance final : public instance_core,
   std::atomic<bool> is_interrupted{false};
 
  private:
-  void send(std::unique_ptr<job> sent) override {
+  void send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& lock) override {
+    lock.unlock();
     worker_link::get().send(std::move(sent), shared_from_this());
   }
   void drive(time_point until) override { worker_link::get().drive(*this, until); }
