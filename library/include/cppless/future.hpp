@@ -53,7 +53,8 @@ class future {
     state->wait_until(detail::time_point::max());
     // Until it is ready the thread that settles the task may be writing.
     if (!state->is_ready()) throw cancelled("the instance was closed before the task finished");
-    if (state->error) std::rethrow_exception(state->error);
+    // Moved out, so that this thread has it alone: the transport may still hold the state.
+    if (state->error) std::rethrow_exception(std::exchange(state->error, nullptr));
     if constexpr (!std::is_void_v<T>) return std::move(*state->value);
   }
 

@@ -34,7 +34,8 @@ class tick_clock {
   /// of the time since `get` was first called, a time that began later is off by what reading the
   /// clock takes, however long it is.
   void refine(std::uint64_t now) noexcept {
-    if (is_counter_ && now - begin_.ticks > 2 * compared_over_.load(std::memory_order_relaxed)) compare();
+    const std::uint64_t compared_over = compared_over_.load(std::memory_order_relaxed);
+    if (is_counter_ && now - begin_.ticks > 2 * compared_over) compare();
   }
 
  private:

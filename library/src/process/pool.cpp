@@ -137,10 +137,11 @@ void pool::enqueue(std::uint32_t slot) noexcept {
   }
 }
 
-// Entries of tasks that were ended before a worker came by stay where they are: so many could pass
-// through the queue that it comes round to an entry which still counts. Long before, all that count
-// are written anew.
-void pool::queue_again() noexcept {
+// An entry whose task no worker came by to claim stays where it is: so many could pass through the
+// queue that it comes round to an entry which still counts. Long before, all that count are written
+// anew.
+void pool::add_stale_entry() noexcept {
+  if (++stale_entries_ < queue_cells / 8) return;
   stale_entries_ = 0;
   for (std::uint32_t slot = 0; slot < slot_count; ++slot) {
     const slot_state state = slot_state::unpack(control_->slots[slot].state.load());
@@ -282,8 +283,10 @@ void pool::settle_arrival(arrival& finished) {
   const tick_clock& clock = tick_clock::get();
   execution_statistics& statistics = settled.statistics;
   statistics.cold = finished.is_cold;
-  statistics.queue = std::chrono::nanoseconds(clock.to_ns(since(settled.submitted, finished.started)));
-  statistics.run = std::chrono::nanoseconds(clock.to_ns(since(finished.started, finished.ended)));
+  const std::uint64_t queued = since(settled.submitted, finished.started);
+  const std::uint64_t ran = since(finished.started, finished.ended);
+  statistics.queue = std::chrono::nanoseconds(clock.to_ns(queued));
+  statistics.run = std::chrono::nanoseconds(clock.to_ns(ran));
   statistics.peak_memory = finished.peak_memory;
   const std::uint64_t size = finished.result_size;
   const std::byte* data = finished.result;
@@ -342,7 +345,6 @@ bool pool::drain(bool by_driver) {
 void pool::free_slot(std::uint32_t index) {
   flight& entry = flights_[index];
   std::atomic<std::uint64_t>& state = control_->slots[index].state;
-  prefetch_for_writing(&state);  // it will be used again soon
   if (entry.block != nullptr) {
     request_arena_.release(static_cast<std::uint64_t>(entry.block - requests_.data()),
                            entry.block_capacity);
@@ -353,12 +355,31 @@ void pool::free_slot(std::uint32_t index) {
   free_slots_.push_back(index);
 }
 
+// With many tasks in flight more results are about to follow. Taken one by one they cost the host
+// twice as much as together; and the worker too, whose records the host would look at while they
+// are being written.
+void pool::let_results_gather() const noexcept {
+  constexpr std::uint64_t many = 16;
+  constexpr std::uint64_t enough = 8;
+  constexpr int turns = 16;
+  if (outstanding() < many) return;
+  const std::uint32_t used = workers_used_.load(std::memory_order_relaxed);
+  for (int turn = 0; turn < turns; ++turn) {
+    for (std::uint32_t index = 0; index < used; ++index) {
+      const std::uint64_t read = records_read_[index].load(std::memory_order_relaxed);
+      if (control_->finished[index].has(read + enough - 1)) return;
+    }
+    spin_pause();
+  }
+}
+
 void pool::drive(time_point until) {
   constexpr auto driver = static_cast<std::uint32_t>(bell_target::driver);
   is_driven_.store(true, std::memory_order_relaxed);
   silence_bell();
   const auto is_interrupted = [&] { return is_interrupted_.load(std::memory_order_relaxed); };
   for (;;) {
+    let_results_gather();
     if (drain(true)) break;
     if (is_interrupted() && is_interrupted_.exchange(false)) break;
     int spins = 0;
@@ -380,8 +401,7 @@ void pool::drive(time_point until) {
   }
   // Only one thread drives at a time.
   drives_.store(drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  is_driven_.store(false, std::memory_order_release);
-  light_fence();
+  is_driven_.store(false, std::memory_order_seq_cst);
   if (outstanding() != 0) arm_bell();
 }
 

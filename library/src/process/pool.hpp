@@ -27,8 +27,8 @@ namespace cppless::detail {
 /// from then on workers take it by themselves. Whoever waits for results drains finished slots; a
 /// supervisor thread does so when nobody waits, and starts, watches and replaces the workers.
 /// Invariants: (1) a slot with a job is ready or taken, and the job is in exactly one place;
-/// (2) everything below the mark is guarded by the core's `mutex_`; (3) no job is destroyed or settled while it is
-/// held, since both run users' code or return memory to the arena.
+/// (2) everything from `request_arena_` to `hopeless_` is guarded by the core's `mutex_`; (3) no job
+/// is destroyed or settled while it is held, since both run users' code or return memory to the arena.
 class pool final : public instance_core {
  public:
   explicit pool(unsigned workers);
@@ -110,11 +110,12 @@ class pool final : public instance_core {
   void refill();
   bool place(std::unique_ptr<job>& placed);
   void enqueue(std::uint32_t slot) noexcept;
-  void queue_again() noexcept;
+  void add_stale_entry() noexcept;
   void write_request(task_slot& slot, flight& entry, const job& placed);
   void free_slot(std::uint32_t slot);
   bool has_finished() const noexcept;
   bool has_news() const noexcept;
+  void let_results_gather() const noexcept;
   bool drain(bool by_driver);
   void take_finished(std::vector<arrival>& to);
   void take(std::uint32_t worker_index, const finished_record& record, std::vector<arrival>& to);
@@ -176,20 +177,19 @@ class pool final : public instance_core {
   sigset_t signal_mask_;
   request_memory request_blocks_;
 
-  // Guarded by mutex_ from here on.
   arena request_arena_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<flight> flights_;
   std::uint64_t urgent_end_ = 0;   ///< Entries ever written to the queue.
   std::uint64_t regular_end_ = 0;
-  unsigned stale_entries_ = 0;     ///< Of tasks ended before a worker came by, since queue_again.
+  unsigned stale_entries_ = 0;     ///< See add_stale_entry.
   std::vector<arrival> spare_arrivals_;  ///< Empty; its memory is used again and again.
   job_list queue_;
   std::vector<std::unique_ptr<job>> nested_;
   std::vector<worker> workers_;
   unsigned running_ = 0;  ///< Processes started and not buried.
   std::atomic<std::uint32_t> workers_used_{0};  ///< Indices from here on never had a process.
-  std::vector<std::atomic<std::uint64_t>> records_read_;  ///< Of each worker; may be read unguarded.
+  std::vector<std::atomic<std::uint64_t>> records_read_;  ///< Of each worker; may be read any time.
   std::priority_queue<deadline, std::vector<deadline>, std::greater<>> deadlines_;
   bool is_closing_ = false;
   std::optional<failure> hopeless_;  ///< Workers cannot be started: what every task is told.

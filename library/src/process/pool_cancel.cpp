@@ -28,7 +28,7 @@ std::unique_ptr<job> pool::take_unstarted(std::uint32_t slot) {
   if (!control_->slots[slot].state.compare_exchange_strong(ready, free)) return nullptr;
   std::unique_ptr<job> taken = std::move(entry.what);
   free_slot(slot);
-  if (++stale_entries_ == queue_cells / 2) queue_again();
+  add_stale_entry();
   return taken;
 }
 

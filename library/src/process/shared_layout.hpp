@@ -143,7 +143,9 @@ struct task_queue {
     const queue_entry entry{slot, queue_entry::round_of(position), generation};
     cells[position % queue_cells].store(entry.packed(), std::memory_order_release);
   }
-  bool is_end(std::uint64_t position) const noexcept { return at(position).rounds_since(position) < 0; }
+  bool is_end(std::uint64_t position) const noexcept {
+    return at(position).rounds_since(position) < 0;
+  }
 };
 
 /// One producer, one consumer. Full or empty is for the two sides to look at first.

@@ -44,6 +44,8 @@ class worker_link {
   };
 
   bool pump(nested_instance& driver);
+  bool spin(nested_instance& driver, int turns) noexcept;
+  void sleep(nested_instance& driver, time_point until) noexcept;
   pending take(const inbox_message& message);
   void settle(job& settled, const inbox_message& message) const;
   void post(const outbox_message& message) noexcept;

@@ -129,6 +129,10 @@ std::uint32_t queue_cursor::claim(task_slot* slots, std::uint32_t worker) noexce
     const std::int32_t rounds = entry.rounds_since(at);
     if (rounds < 0) {
       at_ = at;
+      // The host feeds the queue by how many are left: those claimed by nobody are not.
+      if (queue_.passed.load(std::memory_order_relaxed) < at) {
+        queue_.passed.store(at, std::memory_order_relaxed);
+      }
       return no_slot;
     }
     if (rounds > 0) continue;  // written over: what was here has been claimed long ago
