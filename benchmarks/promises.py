@@ -15,9 +15,8 @@ Promise = collections.namedtuple("Promise", "what benchmark case implementation 
 def dispatch_promises():
     for depth in (1, 64, 1024):
         case = f"empty/{depth}"
-        for ring in ("bare ring", "indexed ring"):
-            yield Promise(f"empty task, {depth} in flight, over the {ring}", "dispatch", case,
-                          "cppless, 1 worker", ring, "at most", 3)
+        yield Promise(f"empty task, {depth} in flight, over the bare ring", "dispatch", case,
+                      "cppless, 1 worker", "bare ring", "at most", 3)
         yield Promise(f"throughput over fork+exec, {depth} in flight", "dispatch", case,
                       "cppless, 1 worker", "fork+exec per task", "at least", 1000, True)
     for who in ("cppless, host", "cppless, 2 workers"):

@@ -60,6 +60,7 @@ void bare_ring<Ring>::serve() {
   }
 }
 
+template class bare_ring<shared_ring>;
 template class bare_ring<tight_ring>;
 template class bare_ring<indexed_ring>;
 

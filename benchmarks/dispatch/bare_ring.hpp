@@ -3,8 +3,8 @@
 
 /// The physical floor of a call to another process: nothing but a request ring and a response ring
 /// in shared memory (ring.hpp), between the host and one worker process. No types, no names, no
-/// errors, no growth, one thread on each side. What cppless costs is given as a multiple of this,
-/// with the tight ring.
+/// errors, no growth, one thread on each side. What cppless costs is given as a multiple of this with
+/// the ring from which several workers could take, as cppless' can.
 
 #include <span>
 
@@ -58,6 +58,7 @@ class bare_ring {
   int worker_ = -1;
 };
 
+extern template class bare_ring<shared_ring>;
 extern template class bare_ring<tight_ring>;
 extern template class bare_ring<indexed_ring>;
 

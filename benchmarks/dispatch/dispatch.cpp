@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "bare_ring.hpp"
 #include "cppless_caller.hpp"
@@ -46,12 +47,12 @@ bench::implementation row(const char* name, Caller& caller, bench::answer_sheet&
           [&] { return answers.right(bytes); }};
 }
 
-/// The same with the host on the first core: the ring's worker is on the second.
-template <class Ring>
-bench::implementation ring_row(const char* name, bench::bare_ring<Ring>& ring,
-                               bench::answer_sheet& answers, const bench::payload& bytes,
-                               const workload& work, std::size_t least) {
-  bench::implementation unpinned = row(name, ring, answers, bytes, work, least);
+/// The same with the host on the first core: the worker is on the second.
+template <class Caller>
+bench::implementation pinned_row(const char* name, Caller& caller, bench::answer_sheet& answers,
+                                 const bench::payload& bytes, const workload& work,
+                                 std::size_t least) {
+  bench::implementation unpinned = row(name, caller, answers, bytes, work, least);
   return {name,
           [measure = unpinned.measure] {
             const bench::pinned first_core(0);
@@ -65,18 +66,23 @@ void run(bench::suite& suite, const workload& work) {
   bench::answer_sheet answers;
   const std::size_t least = work.payload_bytes >= bench::mib ? 32 : 2000;
   // The forking ones first: their workers shall not inherit threads or descriptors of the others.
-  bench::bare_ring<bench::tight_ring> bare(bytes, work.in_flight, answers);
+  bench::bare_ring<bench::shared_ring> bare(bytes, work.in_flight, answers);
+  bench::bare_ring<bench::tight_ring> tight(bytes, work.in_flight, answers);
   bench::bare_ring<bench::indexed_ring> indexed(bytes, work.in_flight, answers);
   bench::warm_pipe pipe(bytes, answers);
   bench::fork_exec process(bytes, answers);
   bench::std_async async(bytes, answers);
+  // Workers run where the thread did that made their instance.
+  std::optional<bench::pinned> second_core(1);
   bench::cppless_caller one_worker(1, bytes, answers);
+  second_core.reset();
   bench::cppless_caller two_workers(2, bytes, answers);
   std::vector<bench::implementation> rows = {
-      ring_row("bare ring", bare, answers, bytes, work, least),
-      ring_row("indexed ring", indexed, answers, bytes, work, least),
-      row("cppless, 1 worker", one_worker, answers, bytes, work, least),
-      row("cppless, 2 workers", two_workers, answers, bytes, work, least),
+      pinned_row("bare ring", bare, answers, bytes, work, least),
+      pinned_row("tight ring, 1 to 1", tight, answers, bytes, work, least),
+      pinned_row("indexed ring, 1 to 1", indexed, answers, bytes, work, least),
+      pinned_row("cppless, 1 worker", one_worker, answers, bytes, work, least),
+      row("cppless, 2 workers, not pinned", two_workers, answers, bytes, work, least),
       row("warm process, pipe", pipe, answers, bytes, work, least),
       row("std::async", async, answers, bytes, work, least)};
   if (work.payload_bytes == 0 || work.in_flight < 1024) {  // seconds per repetition otherwise

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Two one-way queues in shared memory, one writer and one reader each, of fixed 64-byte records.
-/// Both spin briefly and then sleep on a futex; they differ in what a message costs.
+/// Three one-way queues in shared memory, of fixed 64-byte records. All spin briefly and then sleep
+/// on a futex; they differ in what a message costs and in who may use them.
+///
+/// `shared_ring` is the yardstick: any number of workers take from one request ring and answer into
+/// one response ring, which is what a dispatcher with workers needs. Its one reader-side
+/// compare-and-swap a request, and one fetch-add an answer, are the least that takes; everything
+/// else is as in the tight ring below: sequence numbers in the records, no index that two sides
+/// both write, the barrier on the sleeper's side.
 ///
 /// `tight_ring` is as fast as we know how to make it:
 /// - A record is one cache line and carries its own sequence number. A message moves one line from
@@ -12,7 +18,10 @@
 ///
 /// `indexed_ring` is the usual one: shared head and tail, and a fence after each write.
 ///
-/// Neither looks whether it is full: the host never has more than `ring_capacity` in flight.
+/// Those two have one writer and one reader only: a ring of them to each worker would have to be fed
+/// by a host that guesses which worker is free first, and a task behind a long one would wait.
+///
+/// None looks whether it is full: the host never has more than `ring_capacity` in flight.
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -59,6 +68,31 @@ class sleeper {
 
  private:
   std::atomic<std::uint32_t> flag_{0};
+};
+
+/// The same for any number of readers.
+class sleepers {
+ public:
+  bool asleep() const { return count_.load(std::memory_order_relaxed) != 0; }
+  void wake() {
+    turn_.fetch_add(1, std::memory_order_relaxed);
+    syscall(SYS_futex, &turn_, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+  template <class Barrier, class Ready>
+  void sleep_until(Barrier barrier, Ready ready) {
+    while (!ready()) {
+      const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
+      count_.fetch_add(1, std::memory_order_relaxed);
+      barrier();
+      if (!ready()) {
+        syscall(SYS_futex, &turn_, FUTEX_WAIT, turn, nullptr, nullptr, 0);
+      }
+      count_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  std::atomic<std::uint32_t> count_{0}, turn_{0};
 };
 
 template <class Ready>
@@ -111,6 +145,54 @@ class tight_ring {
   static_assert(sizeof(record) == 64);
 
   alignas(64) sleeper reader_;
+  record records_[ring_capacity];
+};
+
+class shared_ring {
+ public:
+  static void prepare() { tight_ring::prepare(); }
+
+  /// Any writer; `number` is ignored: places are handed out.
+  void write(std::uint64_t, const message& content) {
+    const std::uint64_t number = end_.fetch_add(1, std::memory_order_relaxed);
+    record& to = records_[number % ring_capacity];
+    to.content = content;
+    to.sequence.store(number + 1, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (readers_.asleep()) [[unlikely]] {
+      readers_.wake();
+    }
+  }
+
+  /// Any reader; `number` is ignored. The record is copied: once claimed, its place may be written.
+  message read(std::uint64_t) {
+    for (;;) {
+      std::uint64_t number = 0;
+      const auto ready = [&] {
+        number = begin_.load(std::memory_order_relaxed);
+        return records_[number % ring_capacity].sequence.load(std::memory_order_acquire) ==
+               number + 1;
+      };
+      if (!spin_until(ready)) {
+        readers_.sleep_until(
+            [] { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); }, ready);
+      }
+      const message content = records_[number % ring_capacity].content;
+      if (begin_.compare_exchange_strong(number, number + 1, std::memory_order_acq_rel)) {
+        return content;
+      }
+    }
+  }
+
+ private:
+  struct alignas(64) record {
+    std::atomic<std::uint64_t> sequence{0};
+    message content;
+  };
+
+  alignas(64) std::atomic<std::uint64_t> begin_{0};  // the readers'
+  alignas(64) std::atomic<std::uint64_t> end_{0};    // the writers'
+  alignas(64) sleepers readers_;
   record records_[ring_capacity];
 };
 

@@ -223,6 +223,24 @@ TEST_CASE("A waiting task that is cancelled is not started") {
   CHECK(other.get() == 8);
 }
 
+TEST_CASE("A waiting task is run however many behind it are cancelled") {
+  auto instance = make_instance();
+  std::vector<cppless::future<void>> blockers;
+  if (has_processes()) {
+    for (unsigned i = 0; i < worker_count(); ++i) {
+      blockers.push_back(cppless::async(instance, [] { sleep_in_task(3'600'000); }));
+    }
+  }
+  auto waiting = cppless::async(instance, [] { return 7; });
+  for (int i = 0; i < 20'000; ++i) {
+    auto cancelled = cppless::async(instance, [] { return 0; });
+    REQUIRE(cancelled.cancel());
+  }
+  for (auto& each : blockers) each.cancel();
+  REQUIRE(waiting.wait_for(60s));
+  CHECK(waiting.get() == 7);
+}
+
 TEST_CASE("A running task that is cancelled is ended, and the others are unharmed") {
   if (!has_processes()) return;
   auto instance = make_instance();

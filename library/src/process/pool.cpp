@@ -11,8 +11,10 @@
 #include <cppless/detail/wire/binary.hpp>
 
 #include "base/clock.hpp"
+#include "base/fence.hpp"
 #include "base/futex.hpp"
 #include "base/system_call.hpp"
+#include "base/ticks.hpp"
 #include "task/described_exception.hpp"
 #include "trace/run_totals.hpp"
 
@@ -68,9 +70,10 @@ pool::pool(unsigned workers)
       request_blocks_(*this),
       request_arena_(requests_),
       flights_(slot_count),
-      workers_(max_workers) {
+      workers_(max_workers),
+      records_read_(max_workers) {
   // The memory is all zeroes, which is what every other member starts as.
-  control_->done_head.store(no_slot);
+  control_->fences_are_asymmetric = register_for_heavy_fences() ? 1 : 0;
   control_->host_pid = static_cast<std::uint64_t>(::getpid());
   free_slots_.reserve(slot_count);
   for (std::uint32_t slot = slot_count; slot-- > 0;) free_slots_.push_back(slot);
@@ -100,7 +103,7 @@ void pool::write_request(task_slot& slot, flight& entry, const job& placed) {
   } else {
     offset = static_cast<std::uint64_t>(placed.payload.data() - requests_.data());
   }
-  slot.request = {offset, size, placed.limits.timeout_ns, placed.limits.memory_bytes};
+  slot.request = {offset, size, placed.limits.timeout_ns, placed.limits.memory_bytes, 0};
 }
 
 // False if there is no memory for the request now: it stays queued.
@@ -121,17 +124,43 @@ bool pool::place(std::unique_ptr<job>& placed) {
   entry.what = std::move(placed);
   slot.state.store(slot_state{slot_phase::ready, 0, entry.generation}.packed(),
                    std::memory_order_release);
-  task_queue& queue = entry.is_urgent ? control_->urgent : control_->regular;
-  entry.queue_position = queue.tail.load(std::memory_order_relaxed);
-  queue.push(index);
+  enqueue(index);
   return true;
+}
+
+void pool::enqueue(std::uint32_t slot) noexcept {
+  const flight& entry = flights_[slot];
+  if (entry.is_urgent) {
+    control_->urgent.write(urgent_end_++, slot, entry.generation);
+  } else {
+    control_->regular.write(regular_end_++, slot, entry.generation);
+  }
+}
+
+// An entry whose task no worker came by to claim stays where it is: so many could pass through the
+// queue that it comes round to an entry which still counts. Long before, all that count are written
+// anew.
+void pool::add_stale_entry() noexcept {
+  if (++stale_entries_ < queue_cells / 8) return;
+  stale_entries_ = 0;
+  for (std::uint32_t slot = 0; slot < slot_count; ++slot) {
+    const slot_state state = slot_state::unpack(control_->slots[slot].state.load());
+    if (flights_[slot].what != nullptr && state.phase == slot_phase::ready) enqueue(slot);
+  }
+}
+
+void pool::wake_workers(unsigned count) noexcept {
+  wake_sleepers(*control_, count, workers_used_.load(std::memory_order_relaxed));
 }
 
 void pool::refill() {
   unsigned placed = 0;
   // Nested tasks go newest first, a few at a time: that keeps the number of waiting tasks small.
   const std::uint64_t most_urgent = 2 * std::uint64_t{running_} + 2;
-  while (!nested_.empty() && !free_slots_.empty() && control_->urgent.length() < most_urgent) {
+  const auto waiting = [&] {
+    return urgent_end_ - std::min(urgent_end_, control_->urgent.passed.load());
+  };
+  while (!nested_.empty() && !free_slots_.empty() && waiting() < most_urgent) {
     if (!place(nested_.back())) break;
     nested_.pop_back();
     ++placed;
@@ -144,36 +173,33 @@ void pool::refill() {
     }
     ++placed;
   }
-  if (placed != 0) wake_sleepers(*control_, placed);
+  if (placed != 0) wake_workers(placed);
 }
 
-void pool::send(std::unique_ptr<job> sent) {
-  std::optional<failure> refusal;
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_closing_) refusal = failure{error_kind::cancelled, "the instance was closed"};
-    if (hopeless_) refusal = hopeless_;
-    if (!refusal) {
-      if (sent->deadline_ns != 0) {
-        deadlines_.push({sent->deadline_ns, sent->statistics.id, sent->limits.deadline_ns});
-        if (deadlines_.top().id == sent->statistics.id) kick();
-      }
-      if (sent->parent != 0) {
-        nested_.push_back(std::move(sent));
-      } else {
-        queue_.push_back(std::move(sent));
-      }
-      refill();
-      if (running_ < target_ && running_ < outstanding()) kick();
-    }
-  }
-  if (refusal) {
+void pool::send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& lock) {
+  if (hopeless_) {
+    const failure reason = *hopeless_;
+    lock.unlock();
     job_list refused;
     refused.push_back(std::move(sent));
-    fail_all(std::move(refused), *refusal);
-  } else if (!is_driven_.load(std::memory_order_seq_cst)) {
-    arm_bell();
+    fail_all(std::move(refused), reason);
+    return;
   }
+  if (sent->deadline_ns != 0) {
+    deadlines_.push({sent->deadline_ns, sent->statistics.id, sent->limits.deadline_ns});
+    if (deadlines_.top().id == sent->statistics.id) kick();
+  }
+  if (sent->parent != 0) {
+    nested_.push_back(std::move(sent));
+    refill();
+  } else if (queue_.empty() && free_slots_.size() > slots_for_nested && place(sent)) {
+    wake_workers(1);
+  } else {
+    queue_.push_back(std::move(sent));
+  }
+  if (running_ < target_ && running_ < outstanding()) kick();
+  lock.unlock();
+  if (!is_driven_.load(std::memory_order_seq_cst)) arm_bell();
 }
 
 // Has workers call the supervisor, if it has asked for that and nobody else will look.
@@ -181,122 +207,183 @@ void pool::arm_bell() noexcept {
   if (!supervisor_is_armed_.load(std::memory_order_seq_cst)) return;
   constexpr auto target = static_cast<std::uint32_t>(bell_target::supervisor);
   if (control_->bell.load(std::memory_order_relaxed) == target) return;
-  control_->bell.store(target, std::memory_order_seq_cst);
+  control_->bell.store(target, std::memory_order_relaxed);
+  heavy_fence();
   if (has_news()) kick();
 }
 
-bool pool::has_news() const noexcept {
-  return control_->done_head.load(std::memory_order_seq_cst) != no_slot ||
-         control_->messages.load(std::memory_order_seq_cst) !=
-             messages_seen_.load(std::memory_order_relaxed);
-}
-
-std::vector<pool::finished_slot> pool::take_finished() {
-  std::vector<finished_slot> finished;
-  std::uint32_t at = control_->done_head.load(std::memory_order_relaxed);
-  if (at == no_slot) return finished;
-  at = control_->done_head.exchange(no_slot, std::memory_order_acq_rel);
-  // The links are the workers': neither their values nor that they end can be relied on.
-  for (std::uint32_t steps = 0; at < slot_count && steps < slot_count; ++steps) {
-    const task_slot& slot = control_->slots[at];
-    flight& entry = flights_[at];
-    const slot_state state = slot_state::unpack(slot.state.load(std::memory_order_acquire));
-    const std::uint32_t next = slot.next_done.load(std::memory_order_relaxed);
-    if (entry.what != nullptr && state.phase == slot_phase::done &&
-        state.generation == entry.generation) {
-      finished.push_back({at, std::move(entry.what), nullptr});
-      if (slot.result_size > inline_result_bytes && state.worker < max_workers) {
-        finished.back().memory = workers_[state.worker].process.memory();
-      }
+bool pool::has_finished() const noexcept {
+  const std::uint32_t used = workers_used_.load(std::memory_order_relaxed);
+  for (std::uint32_t index = 0; index < used; ++index) {
+    if (control_->finished[index].has(records_read_[index].load(std::memory_order_relaxed))) {
+      return true;
     }
-    at = next;
   }
-  std::reverse(finished.begin(), finished.end());
-  return finished;
+  return false;
 }
 
-namespace {
+bool pool::has_news() const noexcept {
+  return has_finished() || control_->messages.load(std::memory_order_relaxed) !=
+                               messages_seen_.load(std::memory_order_relaxed);
+}
 
-void settle_slot(const task_slot& slot, job& settled, const shared_memory* memory,
-                 void (*succeed)(job&, source&), void (*fail)(job&, const failure&)) {
+void pool::take_finished(std::vector<arrival>& to) {
+  const std::uint32_t used = workers_used_.load(std::memory_order_relaxed);
+  for (std::uint32_t index = 0; index < used; ++index) {
+    finished_ring& ring = control_->finished[index];
+    std::uint64_t position = records_read_[index].load(std::memory_order_relaxed);
+    // A worker can write anything, also records without end.
+    const std::uint64_t most = position + slot_count;
+    for (; position != most && ring.has(position); ++position) take(index, ring.at(position), to);
+    records_read_[index].store(position, std::memory_order_relaxed);
+  }
+}
+
+// Believes a record only if it is of a task in flight; and what it says only after a copy was made.
+void pool::take(std::uint32_t worker_index, const finished_record& record,
+                std::vector<arrival>& to) {
+  const std::uint32_t slot = record.slot;
+  if (slot >= slot_count) return;
+  flight& entry = flights_[slot];
+  if (entry.what == nullptr || entry.generation != record.generation) return;
+  arrival& made = to.emplace_back();
+  made.what = std::move(entry.what);
+  made.slot = slot;
+  made.outcome = record.outcome;
+  made.is_cold = record.is_cold != 0;
+  made.started = record.started;
+  made.ended = record.ended;
+  made.peak_memory = record.peak_memory;
+  made.result_size = record.result_size;
+  if (made.result_size <= first_line_result_bytes) {
+    std::memcpy(made.result, record.inline_result, first_line_result_bytes);
+  } else if (made.result_size <= inline_result_bytes) {
+    std::memcpy(made.result, record.inline_result, made.result_size);
+  } else {
+    made.result_offset = record.result_offset;
+    made.memory = workers_[worker_index].process.memory();
+  }
+}
+
+// Whether the task in the slot, which is taken, has ended.
+bool pool::is_reported(std::uint32_t slot) const noexcept {
+  const slot_state state = slot_state::unpack(control_->slots[slot].state.load());
+  if (state.worker >= max_workers) return false;
+  finished_ring& ring = control_->finished[state.worker];
+  const std::uint64_t read = records_read_[state.worker].load(std::memory_order_relaxed);
+  for (std::uint64_t at = read; at != read + slot_count && ring.has(at); ++at) {
+    const finished_record& record = ring.at(at);
+    if (record.slot == slot && record.generation == flights_[slot].generation) return true;
+  }
+  return false;
+}
+
+void pool::settle_arrival(arrival& finished) {
+  job& settled = *finished.what;
+  const tick_clock& clock = tick_clock::get();
   execution_statistics& statistics = settled.statistics;
-  statistics.cold = slot.is_cold != 0;
-  statistics.queue = std::chrono::nanoseconds(since(settled.submitted_ns, slot.started_ns));
-  statistics.run = std::chrono::nanoseconds(since(slot.started_ns, slot.ended_ns));
-  statistics.peak_memory = slot.peak_memory;
-  const std::uint64_t size = slot.result_size;
-  const std::byte* data = slot.inline_result;
+  statistics.cold = finished.is_cold;
+  const std::uint64_t queued = since(settled.submitted, finished.started);
+  const std::uint64_t ran = since(finished.started, finished.ended);
+  statistics.queue = std::chrono::nanoseconds(clock.to_ns(queued));
+  statistics.run = std::chrono::nanoseconds(clock.to_ns(ran));
+  statistics.peak_memory = finished.peak_memory;
+  const std::uint64_t size = finished.result_size;
+  const std::byte* data = finished.result;
   if (size > inline_result_bytes) {
-    const std::uint64_t offset = slot.result_offset;
+    const std::uint64_t offset = finished.result_offset;
+    const shared_memory* const memory = finished.memory.get();
     if (memory == nullptr || size > memory->size() || offset > memory->size() - size) {
-      fail(settled, {error_kind::lost, std::string("the worker of task ") + settled.what.name() +
-                                           " reported a result of " + std::to_string(size) +
-                                           " bytes at " + std::to_string(offset) +
-                                           ", outside its memory"});
+      settle(
+          settled, failure{error_kind::lost, std::string("the worker of task ") +
+                                                 settled.what.name() + " reported a result of " +
+                                                 std::to_string(size) + " bytes at " +
+                                                 std::to_string(offset) + ", outside its memory"});
       return;
     }
     data = memory->data() + offset;
   }
-  const run_outcome outcome = slot.outcome;
   source bytes(data, size);
-  if (outcome == run_outcome::result) {
-    succeed(settled, bytes);
+  if (finished.outcome == run_outcome::result) {
+    settle(settled, bytes);
     return;
   }
   try {
-    fail(settled, described_failure(outcome, settled, bytes));
+    settle(settled, described_failure(finished.outcome, settled, bytes));
   } catch (const error& malformed) {
-    fail(settled, {error_kind::lost, malformed.what()});
+    settle(settled, failure{error_kind::lost, malformed.what()});
   }
 }
 
-}  // namespace
-
 bool pool::drain(bool by_driver) {
-  std::vector<finished_slot> finished;
-  if (control_->done_head.load(std::memory_order_acquire) != no_slot) {
-    const std::lock_guard lock(mutex_);
-    finished = take_finished();
-  }
-  if (!finished.empty()) {
+  bool has_drained = false;
+  if (has_finished()) {
+    std::unique_lock lock(mutex_);
+    std::vector<arrival> batch = std::move(spare_arrivals_);
+    take_finished(batch);
+    lock.unlock();
+    has_drained = !batch.empty();
+    tick_clock::get().refine(ticks());
     job_list settled;
-    for (finished_slot& each : finished) {
-      settle_slot(control_->slots[each.slot], *each.what, each.memory.get(),
-                  [](job& done, source& result) { settle(done, result); },
-                  [](job& done, const failure& reason) { settle(done, reason); });
+    for (arrival& each : batch) {
+      settle_arrival(each);
       settled.push_back(std::move(each.what));
     }
-    {
-      const std::lock_guard lock(mutex_);
-      for (const finished_slot& each : finished) free_slot(each.slot);
-      refill();
-    }
-    publish(std::move(settled), by_driver);
+    lock.lock();
+    for (const arrival& each : batch) free_slot(each.slot);
+    if (!queue_.empty() || !nested_.empty()) refill();
+    job_list published = publish_held(std::move(settled), by_driver);
+    batch.clear();
+    spare_arrivals_ = std::move(batch);
+    lock.unlock();
+    notify(std::move(published));
   }
   const bool had_messages = handle_messages();
-  return !finished.empty() || had_messages;
+  return has_drained || had_messages;
 }
 
 void pool::free_slot(std::uint32_t index) {
   flight& entry = flights_[index];
-  control_->slots[index].state.store(slot_state{slot_phase::free, 0, entry.generation}.packed(),
-                                     std::memory_order_release);
+  std::atomic<std::uint64_t>& state = control_->slots[index].state;
   if (entry.block != nullptr) {
     request_arena_.release(static_cast<std::uint64_t>(entry.block - requests_.data()),
                            entry.block_capacity);
     entry.block = nullptr;
   }
+  state.store(slot_state{slot_phase::free, 0, entry.generation}.packed(),
+              std::memory_order_release);
   free_slots_.push_back(index);
+}
+
+// With many tasks in flight more results are about to follow. Taken one by one they cost the host
+// twice as much as together; and the worker too, whose records the host would look at while they
+// are being written.
+void pool::let_results_gather() const noexcept {
+  constexpr std::uint64_t many = 16;
+  constexpr std::uint64_t enough = 8;
+  constexpr int turns = 16;
+  if (outstanding() < many) return;
+  const std::uint32_t used = workers_used_.load(std::memory_order_relaxed);
+  for (int turn = 0; turn < turns; ++turn) {
+    for (std::uint32_t index = 0; index < used; ++index) {
+      const std::uint64_t read = records_read_[index].load(std::memory_order_relaxed);
+      if (control_->finished[index].has(read + enough - 1)) return;
+    }
+    spin_pause();
+  }
 }
 
 void pool::drive(time_point until) {
   constexpr auto driver = static_cast<std::uint32_t>(bell_target::driver);
-  is_driven_.store(true, std::memory_order_seq_cst);
-  control_->bell.store(0, std::memory_order_relaxed);
+  is_driven_.store(true, std::memory_order_relaxed);
+  silence_bell();
+  const auto is_interrupted = [&] { return is_interrupted_.load(std::memory_order_relaxed); };
   for (;;) {
-    if (drain(true) || is_interrupted_.exchange(false)) break;
+    let_results_gather();
+    if (drain(true)) break;
+    if (is_interrupted() && is_interrupted_.exchange(false)) break;
     int spins = 0;
-    while (spins < spins_before_sleep && !has_news() && !is_interrupted_.load()) {
+    while (spins < spins_before_sleep && !has_news() && !is_interrupted()) {
       spin_turn(spins);
       ++spins;
     }
@@ -307,13 +394,22 @@ void pool::drive(time_point until) {
       if (left.count() <= 0) break;
       timeout_ns = static_cast<std::uint64_t>(left.count());
     }
-    control_->bell.store(driver, std::memory_order_seq_cst);
-    if (!has_news() && !is_interrupted_.load()) futex_wait(control_->bell, driver, timeout_ns);
-    control_->bell.store(0, std::memory_order_relaxed);
+    control_->bell.store(driver, std::memory_order_relaxed);
+    heavy_fence();
+    if (!has_news() && !is_interrupted()) futex_wait(control_->bell, driver, timeout_ns);
+    silence_bell();
   }
-  drives_.fetch_add(1, std::memory_order_relaxed);
+  // Only one thread drives at a time.
+  drives_.store(drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   is_driven_.store(false, std::memory_order_seq_cst);
   if (outstanding() != 0) arm_bell();
+}
+
+// Written only where it changes: workers look at it after each task.
+void pool::silence_bell() noexcept {
+  if (control_->bell.load(std::memory_order_relaxed) != 0) {
+    control_->bell.store(0, std::memory_order_relaxed);
+  }
 }
 
 void pool::interrupt() noexcept {

@@ -26,9 +26,9 @@ namespace cppless::detail {
 /// A task waits in `queue_` (or, dispatched by another task, in `nested_`) until a slot is free;
 /// from then on workers take it by themselves. Whoever waits for results drains finished slots; a
 /// supervisor thread does so when nobody waits, and starts, watches and replaces the workers.
-/// Invariants: (1) a slot with a job is ready, taken or done, and the job is in exactly one place;
-/// (2) everything below `mutex_` is guarded by it; (3) no job is destroyed or settled while it is
-/// held, since both run users' code or return memory to the arena.
+/// Invariants: (1) a slot with a job is ready or taken, and the job is in exactly one place;
+/// (2) everything from `request_arena_` to `hopeless_` is guarded by the core's `mutex_`; (3) no job
+/// is destroyed or settled while it is held, since both run users' code or return memory to the arena.
 class pool final : public instance_core {
  public:
   explicit pool(unsigned workers);
@@ -54,11 +54,10 @@ class pool final : public instance_core {
   struct flight {
     std::unique_ptr<job> what;
     std::uint32_t generation = 0;
-    std::uint64_t queue_position = 0;
     bool is_urgent = false;
     std::byte* block = nullptr;  ///< Copy of a small request that does not fit into the slot.
     std::size_t block_capacity = 0;
-    std::optional<failure> verdict;  ///< Why its worker was killed by us.
+    std::unique_ptr<const failure> verdict;  ///< Why its worker was killed by us.
   };
 
   struct inbox_block {
@@ -77,10 +76,21 @@ class pool final : public instance_core {
     std::deque<inbox_message> unsent;       ///< Messages for which the inbox has no room.
   };
 
-  struct finished_slot {
-    std::uint32_t slot;
+  /// A finished task with its worker's report, copied: the worker can change that at any time.
+  struct arrival {
+    arrival() noexcept {}  // `result` is filled as far as it is used
+
     std::unique_ptr<job> what;
+    std::uint32_t slot;
+    run_outcome outcome;
+    bool is_cold;
+    std::uint64_t started;
+    std::uint64_t ended;
+    std::uint64_t peak_memory;
+    std::uint64_t result_size;
+    std::uint64_t result_offset;
     std::shared_ptr<const shared_memory> memory;  ///< Where a large result lies.
+    std::byte result[inline_result_bytes];
   };
 
   struct deadline {
@@ -91,7 +101,7 @@ class pool final : public instance_core {
   };
 
   // instance_core
-  void send(std::unique_ptr<job> sent) override;
+  void send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& lock) override;
   void drive(time_point until) override;
   void interrupt() noexcept override;
   void shut_down() noexcept override;
@@ -99,12 +109,21 @@ class pool final : public instance_core {
   // pool.cpp: tasks into slots and out again
   void refill();
   bool place(std::unique_ptr<job>& placed);
+  void enqueue(std::uint32_t slot) noexcept;
+  void add_stale_entry() noexcept;
   void write_request(task_slot& slot, flight& entry, const job& placed);
   void free_slot(std::uint32_t slot);
+  bool has_finished() const noexcept;
   bool has_news() const noexcept;
+  void let_results_gather() const noexcept;
   bool drain(bool by_driver);
-  std::vector<finished_slot> take_finished();
+  void take_finished(std::vector<arrival>& to);
+  void take(std::uint32_t worker_index, const finished_record& record, std::vector<arrival>& to);
+  static void settle_arrival(arrival& finished);
+  bool is_reported(std::uint32_t slot) const noexcept;
+  void wake_workers(unsigned count) noexcept;
   void arm_bell() noexcept;
+  void silence_bell() noexcept;
 
   // pool_cancel.cpp
   template <class Predicate>
@@ -127,7 +146,6 @@ class pool final : public instance_core {
   void bury(std::uint32_t index);
   bool any_worker_has_started() const noexcept;
   void settle_losses(std::uint32_t index, const std::string& how);
-  void requeue_orphans();
   void give_up(const failure& reason);
   int look_after_results(bool rung);
   void end_workers() noexcept;
@@ -159,15 +177,19 @@ class pool final : public instance_core {
   sigset_t signal_mask_;
   request_memory request_blocks_;
 
-  mutable std::mutex mutex_;
   arena request_arena_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<flight> flights_;
+  std::uint64_t urgent_end_ = 0;   ///< Entries ever written to the queue.
+  std::uint64_t regular_end_ = 0;
+  unsigned stale_entries_ = 0;     ///< See add_stale_entry.
+  std::vector<arrival> spare_arrivals_;  ///< Empty; its memory is used again and again.
   job_list queue_;
   std::vector<std::unique_ptr<job>> nested_;
   std::vector<worker> workers_;
   unsigned running_ = 0;  ///< Processes started and not buried.
   std::atomic<std::uint32_t> workers_used_{0};  ///< Indices from here on never had a process.
+  std::vector<std::atomic<std::uint64_t>> records_read_;  ///< Of each worker; may be read any time.
   std::priority_queue<deadline, std::vector<deadline>, std::greater<>> deadlines_;
   bool is_closing_ = false;
   std::optional<failure> hopeless_;  ///< Workers cannot be started: what every task is told.

@@ -28,6 +28,7 @@ std::unique_ptr<job> pool::take_unstarted(std::uint32_t slot) {
   if (!control_->slots[slot].state.compare_exchange_strong(ready, free)) return nullptr;
   std::unique_ptr<job> taken = std::move(entry.what);
   free_slot(slot);
+  add_stale_entry();
   return taken;
 }
 
@@ -35,8 +36,8 @@ std::unique_ptr<job> pool::take_unstarted(std::uint32_t slot) {
 bool pool::end_worker_of(std::uint32_t slot, const failure& verdict) {
   const slot_state state = slot_state::unpack(control_->slots[slot].state.load());
   if (state.phase != slot_phase::taken || state.worker >= max_workers) return false;
-  if (!workers_[state.worker].process.is_running()) return false;
-  flights_[slot].verdict = verdict;
+  if (!workers_[state.worker].process.is_running() || is_reported(slot)) return false;
+  flights_[slot].verdict = std::make_unique<const failure>(verdict);
   workers_[state.worker].process.kill();
   return true;
 }

@@ -229,7 +229,9 @@ bool pool::run_in_place(std::uint32_t index) {
     flight& entry = flights_[at];
     if (entry.what == nullptr || entry.what->parent != key) continue;
     std::uint64_t ready = slot_state{slot_phase::ready, 0, entry.generation}.packed();
-    if (control_->slots[at].state.compare_exchange_strong(ready, taken(entry.generation))) found = at;
+    if (!control_->slots[at].state.compare_exchange_strong(ready, taken(entry.generation))) continue;
+    found = at;
+    add_stale_entry();
   }
   if (found == no_slot && !free_slots_.empty()) {
     const auto own = std::find_if(nested_.rbegin(), nested_.rend(),

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/fence.hpp"
 #include "base/futex.hpp"
 #include "base/system_call.hpp"
+#include "base/ticks.hpp"
 #include "process/pool.hpp"
 #include "task/described_exception.hpp"
 
@@ -92,6 +94,7 @@ int pool::look_after_results(bool rung) {
     }
     // It sleeps for long: when it leaves, it has us called.
     supervisor_is_armed_.store(true, std::memory_order_seq_cst);
+    heavy_fence();
     return is_driven_.load(std::memory_order_seq_cst) ? -1 : 0;
   }
   if (was_driven || drain(false)) {
@@ -102,6 +105,7 @@ int pool::look_after_results(bool rung) {
   supervisor_is_armed_.store(true, std::memory_order_seq_cst);
   if (outstanding() == 0) return -1;
   control_->bell.store(static_cast<std::uint32_t>(bell_target::supervisor));
+  heavy_fence();
   return has_news() || is_driven_.load(std::memory_order_seq_cst) ? 0 : -1;
 }
 
@@ -129,6 +133,8 @@ bool pool::start_worker(std::uint32_t index) {
   record.line_is_open.store(0);
   record.outbox.head.store(record.outbox.tail.load());
   record.inbox.head.store(record.inbox.tail.load());
+  record.current_start.store(ticks());
+  record.first_record = records_read_[index].load(std::memory_order_relaxed);
   try {
     worker_process started = worker_process::start(
         index,
@@ -164,8 +170,8 @@ void pool::read_output(std::uint32_t index, bool ends) {
 void pool::bury(std::uint32_t index) {
   if (!workers_[index].process.is_running()) return;
   read_output(index, true);
-  while (drain(false)) {
-  }
+  const auto& records = control_->finished[index];
+  while (records.has(records_read_[index].load(std::memory_order_relaxed))) drain(false);
   const bool reached_loop = control_->workers[index].is_alive.load() != 0;
   std::string how;
   std::uint64_t parent_key = 0;
@@ -184,9 +190,8 @@ void pool::bury(std::uint32_t index) {
     }
     dead.inbox_blocks.clear();
     dead.unsent.clear();
-    requeue_orphans();
     // It may have been woken for a task that it did not come to take.
-    wake_sleepers(*control_, 1);
+    wake_workers(1);
   }
   settle_losses(index, how);
   stop_children(parent_key);
@@ -212,51 +217,35 @@ bool pool::any_worker_has_started() const noexcept {
   return false;
 }
 
-// A worker that died between taking a number off a queue and claiming the slot left a task that
-// nobody will look for. A live worker may be just there too: the doubled entry does no harm.
-void pool::requeue_orphans() {
-  for (std::uint32_t index = 0; index < slot_count; ++index) {
-    flight& entry = flights_[index];
-    if (entry.what == nullptr) continue;
-    const slot_state state = slot_state::unpack(control_->slots[index].state.load());
-    task_queue& queue = entry.is_urgent ? control_->urgent : control_->regular;
-    if (state.phase != slot_phase::ready || entry.queue_position >= queue.head.load()) continue;
-    entry.queue_position = queue.tail.load();
-    queue.push(index);
-  }
-}
-
 // What a dead worker was running is tried again or reported; finished tasks are not lost.
 void pool::settle_losses(std::uint32_t index, const std::string& how) {
   std::vector<std::pair<std::unique_ptr<job>, failure>> losses;
+  tick_clock& clock = tick_clock::get();
+  const std::uint64_t now = clock.now();
+  clock.refine(now);
   {
     const std::lock_guard lock(mutex_);
     for (std::uint32_t at = 0; at < slot_count; ++at) {
       flight& entry = flights_[at];
-      task_slot& slot = control_->slots[at];
-      const slot_state state = slot_state::unpack(slot.state.load());
+      const slot_state state = slot_state::unpack(control_->slots[at].state.load());
       if (entry.what == nullptr || state.worker != index || state.generation != entry.generation) {
-        continue;
-      }
-      if (state.phase == slot_phase::done) {
-        // It died before it could hand the result in: we do.
-        std::uint32_t head = control_->done_head.load();
-        do {
-          slot.next_done.store(head);
-        } while (!control_->done_head.compare_exchange_weak(head, at));
         continue;
       }
       if (state.phase != slot_phase::taken) continue;
       std::unique_ptr<job> what = std::move(entry.what);
-      const std::uint64_t run_ns = now_ns() - slot.started_ns;
+      // Of a task that ran another one in place, the worker's record has that one's start.
+      const std::uint64_t started = what->limits.timeout_ns != 0
+                                        ? control_->slots[at].request.started
+                                        : control_->workers[index].current_start.load();
+      const std::uint64_t run_ns = clock.to_ns(now > started ? now - started : 0);
       const bool too_long = what->limits.timeout_ns != 0 && run_ns >= what->limits.timeout_ns;
-      failure reason = entry.verdict.value_or(failure{
-          error_kind::lost, how + " while it ran task " + what->what.name() + " (attempt " +
-                                std::to_string(what->statistics.attempts) + " of " +
-                                std::to_string(what->limits.attempts) + ")"});
-      if (!entry.verdict && too_long) {
-        reason = {error_kind::timeout,
-                  timeout_text(what->what.name(), what->limits.timeout_ns)};
+      failure reason{error_kind::lost, how + " while it ran task " + what->what.name() +
+                                           " (attempt " + std::to_string(what->statistics.attempts) +
+                                           " of " + std::to_string(what->limits.attempts) + ")"};
+      if (entry.verdict != nullptr) {
+        reason = *entry.verdict;
+      } else if (too_long) {
+        reason = {error_kind::timeout, timeout_text(what->what.name(), what->limits.timeout_ns)};
       }
       what->statistics.run = std::chrono::nanoseconds(run_ns);
       free_slot(at);
@@ -277,8 +266,7 @@ void pool::settle_losses(std::uint32_t index, const std::string& how) {
     one.push_back(std::move(what));
     fail_all(std::move(one), reason);
   }
-  while (drain(false)) {
-  }
+  drain(false);
 }
 
 void pool::give_up(const failure& reason) {
@@ -303,7 +291,8 @@ void pool::end_workers() noexcept {
     std::vector<bool> is_busy(max_workers);
     for (std::uint32_t at = 0; at < slot_count; ++at) {
       const slot_state state = slot_state::unpack(control_->slots[at].state.load());
-      if (state.phase == slot_phase::taken && state.worker < max_workers) is_busy[state.worker] = true;
+      if (flights_[at].what == nullptr || state.phase != slot_phase::taken) continue;
+      if (state.worker < max_workers && !is_reported(at)) is_busy[state.worker] = true;
     }
     for (std::uint32_t index = 0; index < max_workers; ++index) {
       if (!workers_[index].process.is_running()) continue;

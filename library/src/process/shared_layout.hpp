@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/fence.hpp"
 #include "base/futex.hpp"
 
 namespace cppless::detail {
@@ -19,13 +20,13 @@ inline constexpr std::uint32_t queue_cells = 16384;  ///< Several times slot_cou
 inline constexpr std::uint32_t max_workers = 1024;
 inline constexpr std::uint32_t no_slot = 0xffffffff;
 inline constexpr std::size_t inline_request_bytes = 40;
-inline constexpr std::size_t inline_result_bytes = 88;
+inline constexpr std::size_t inline_result_bytes = 80;
+inline constexpr std::size_t first_line_result_bytes = 16;  ///< Of them in the record's first line.
 
 enum class slot_phase : std::uint8_t {
   free,   ///< Nobody's.
   ready,  ///< Waits in a queue.
-  taken,  ///< A worker runs it.
-  done,   ///< Its outcome is in the slot.
+  taken,  ///< A worker runs it, or has reported it.
 };
 
 enum class run_outcome : std::uint8_t { result, exception, out_of_memory };
@@ -47,8 +48,8 @@ struct slot_state {
   }
 };
 
-/// One task in flight. The first cache line is written by the host (and claimed by the worker), the
-/// others by the worker.
+/// The request of one task in flight: a single cache line, which goes from the host to the worker
+/// that claims it and comes back when the slot is used again.
 struct alignas(64) task_slot {
   std::atomic<std::uint64_t> state{0};
   std::uint64_t identity = 0;  ///< Which entry to run.
@@ -61,50 +62,89 @@ struct alignas(64) task_slot {
       std::uint64_t size;
       std::uint64_t timeout_ns;
       std::uint64_t memory_bytes;
+      std::uint64_t started;  ///< In ticks; set by the worker where there is a time limit.
     } request;
   };
+};
+static_assert(sizeof(task_slot) == 64);
 
-  alignas(64) std::atomic<std::uint32_t> next_done{no_slot};
-  run_outcome outcome = run_outcome::result;
-  std::uint8_t is_cold = 0;
-  std::uint64_t started_ns = 0;
-  std::uint64_t ended_ns = 0;
-  std::uint64_t peak_memory = 0;
-  std::uint64_t result_size = 0;
+/// What a worker reports of a task. Times are ticks (base/ticks.hpp).
+struct alignas(64) finished_record {
+  std::atomic<std::uint64_t> number{0};  ///< The worker's how manieth; written last.
+  std::uint16_t slot;
+  run_outcome outcome;
+  std::uint8_t is_cold;
+  std::uint32_t generation;
+  std::uint64_t started;
+  std::uint64_t ended;
+  std::uint64_t result_size;
+  std::uint64_t peak_memory;
   union {
     std::byte inline_result[inline_result_bytes];  ///< Where result_size fits.
     std::uint64_t result_offset;                   ///< Else: in the worker's own memory.
   };
 };
-static_assert(sizeof(task_slot) == 192);
+static_assert(sizeof(finished_record) == 128);
+static_assert(offsetof(finished_record, inline_result) + first_line_result_bytes == 64);
+static_assert(slot_count <= 0xffff);
 
-/// A bounded queue of slot numbers: one producer (the host), many consumers. An entry is a hint
-/// only: the slot's state decides who gets the task, so stale or doubled entries do no harm.
+/// What one worker has finished, in order; the host alone reads. It is never full, for each record
+/// that the host has not read holds a slot.
+struct finished_ring {
+  finished_record records[slot_count];
+
+  finished_record& at(std::uint64_t position) noexcept { return records[position % slot_count]; }
+  /// Whether the record after the first `position` ones has been written.
+  bool has(std::uint64_t position) const noexcept {
+    return records[position % slot_count].number.load(std::memory_order_acquire) == position + 1;
+  }
+};
+
+/// An entry of a task_queue: which use of which slot, and in which round of the queue it was
+/// written, so that a reader sees from the cell itself whether there is something.
+struct queue_entry {
+  static constexpr unsigned slot_bits = 12;
+  static constexpr unsigned round_bits = 20;
+  static_assert(slot_count == 1u << slot_bits);
+
+  std::uint32_t slot;
+  std::uint32_t round;
+  std::uint32_t generation;
+
+  static std::uint32_t round_of(std::uint64_t position) noexcept {
+    return static_cast<std::uint32_t>(position / queue_cells + 1) & ((1u << round_bits) - 1);
+  }
+  std::uint64_t packed() const noexcept {
+    return slot | (std::uint64_t{round} << slot_bits) | (std::uint64_t{generation} << 32);
+  }
+  static queue_entry unpack(std::uint64_t word) noexcept {
+    const auto low = static_cast<std::uint32_t>(word);
+    return {low & (slot_count - 1), low >> slot_bits, static_cast<std::uint32_t>(word >> 32)};
+  }
+  /// Rounds since that of `position`; negative: the cell still waits to be written in that round.
+  std::int32_t rounds_since(std::uint64_t position) const noexcept {
+    constexpr unsigned unused = 32 - round_bits;
+    return static_cast<std::int32_t>((round - round_of(position)) << unused) >> unused;
+  }
+};
+
+/// A bounded queue of slots: one producer (the host, which alone knows its end), many consumers.
+/// Nobody takes entries out: every worker walks along and tries to claim each slot it comes by. An
+/// entry is a hint only, the slot's state decides: stale or doubled ones do no harm, and a worker
+/// may die anywhere on its way.
 struct task_queue {
-  alignas(64) std::atomic<std::uint64_t> head{0};
-  alignas(64) std::atomic<std::uint64_t> tail{0};
-  alignas(64) std::atomic<std::uint32_t> cells[queue_cells];
+  alignas(64) std::atomic<std::uint64_t> passed{0};  ///< No entry before is left; may lag behind.
+  alignas(64) std::atomic<std::uint64_t> cells[queue_cells];
 
-  bool is_empty() const noexcept {
-    return head.load(std::memory_order_relaxed) >= tail.load(std::memory_order_acquire);
+  queue_entry at(std::uint64_t position) const noexcept {
+    return queue_entry::unpack(cells[position % queue_cells].load(std::memory_order_acquire));
   }
-  std::uint64_t length() const noexcept {
-    const std::uint64_t begin = head.load(std::memory_order_relaxed);
-    const std::uint64_t end = tail.load(std::memory_order_relaxed);
-    return end > begin ? end - begin : 0;
+  void write(std::uint64_t position, std::uint32_t slot, std::uint32_t generation) noexcept {
+    const queue_entry entry{slot, queue_entry::round_of(position), generation};
+    cells[position % queue_cells].store(entry.packed(), std::memory_order_release);
   }
-  void push(std::uint32_t slot) noexcept {
-    const std::uint64_t at = tail.load(std::memory_order_relaxed);
-    cells[at % queue_cells].store(slot, std::memory_order_relaxed);
-    tail.store(at + 1, std::memory_order_release);
-  }
-  std::uint32_t pop() noexcept {
-    std::uint64_t at = head.load(std::memory_order_relaxed);
-    while (at < tail.load(std::memory_order_acquire)) {
-      const std::uint32_t slot = cells[at % queue_cells].load(std::memory_order_relaxed);
-      if (head.compare_exchange_weak(at, at + 1, std::memory_order_acq_rel)) return slot;
-    }
-    return no_slot;
+  bool is_end(std::uint64_t position) const noexcept {
+    return at(position).rounds_since(position) < 0;
   }
 };
 
@@ -165,6 +205,8 @@ struct alignas(64) worker_record {
   std::atomic<std::uint32_t> is_alive{0};       ///< The worker reached its loop.
   std::atomic<std::uint32_t> wake_word{0};      ///< Futex of its sleep; whoever wakes clears its bit.
   std::atomic<std::uint64_t> current_identity{0};
+  std::atomic<std::uint64_t> current_start{0};  ///< When the current task was started, in ticks.
+  std::uint64_t first_record = 0;               ///< Where this worker's records begin.
   std::atomic<std::uint32_t> output_word{0};    ///< Futex: the host has read the worker's output.
   std::atomic<std::uint32_t> output_is_read{0}; ///< The host is between reading and showing it.
   std::atomic<std::uint32_t> line_is_open{0};   ///< What the host has read does not end a line.
@@ -177,21 +219,24 @@ struct alignas(64) worker_record {
 enum class bell_target : std::uint32_t { nobody, supervisor, driver };
 
 struct shared_control {
-  alignas(64) std::atomic<std::uint32_t> done_head{no_slot};  ///< Stack of finished slots.
   alignas(64) std::atomic<std::uint32_t> bell{0};             ///< bell_target; the driver's futex.
   alignas(64) std::atomic<std::uint64_t> asleep[max_workers / 64];  ///< A bit for each sleeper.
   alignas(64) std::atomic<std::uint32_t> messages{0};         ///< Outbox messages ever sent.
-  std::uint64_t host_pid = 0;
+  alignas(64) std::uint64_t host_pid = 0;
+  std::uint32_t fences_are_asymmetric = 0;  ///< See base/fence.hpp.
   task_queue urgent;  ///< Tasks that other tasks wait for.
   task_queue regular;
   task_slot slots[slot_count];
   worker_record workers[max_workers];
+  finished_ring finished[max_workers];
 };
 
-/// Wakes up to `count` sleeping workers, none of them twice. The caller has made work visible before.
-inline void wake_sleepers(shared_control& control, unsigned count) noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (std::uint32_t word = 0; word < max_workers / 64; ++word) {
+/// Wakes up to `count` sleeping workers of the first `among`, none of them twice. The caller has
+/// made work visible before.
+inline void wake_sleepers(shared_control& control, unsigned count,
+                          std::uint32_t among = max_workers) noexcept {
+  light_fence();
+  for (std::uint32_t word = 0; word * 64 < among; ++word) {
     std::uint64_t sleepers = control.asleep[word].load(std::memory_order_relaxed);
     while (sleepers != 0) {
       if (count == 0) return;

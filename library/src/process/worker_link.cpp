@@ -13,6 +13,9 @@
 namespace cppless::detail {
 namespace {
 
+// The host hears of a wait, and has another worker stand in, after about the time that a short task
+// takes on a worker that is free.
+constexpr int spins_before_announcing = 300;
 constexpr int spins_before_sleep = 2000;
 
 std::uint64_t nanoseconds_until(time_point until) noexcept {
@@ -155,27 +158,42 @@ void worker_link::settle(job& settled, const inbox_message& message) const {
 }
 
 void worker_link::drive(nested_instance& driver, time_point until) {
-  auto& record = loop_.record();
-  for (int spins = 0; spins < spins_before_sleep; ++spins) {
-    if (pump(driver) || driver.is_interrupted.exchange(false)) return;
-    spin_turn(spins);
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    ++waiting_threads_;
-    post({outbox_message::kind_type::wait_begins, 0, 0, 0, 0});
-  }
-  for (;;) {
-    const std::uint32_t word = record.inbox_word.load(std::memory_order_seq_cst);
-    if (!record.inbox.is_empty() || driver.is_interrupted.exchange(false)) break;
-    if (until != time_point::max() && std::chrono::steady_clock::now() >= until) break;
-    futex_wait(record.inbox_word, word, nanoseconds_until(until));
-  }
-  {
+  if (!spin(driver, spins_before_announcing)) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++waiting_threads_;
+      post({outbox_message::kind_type::wait_begins, 0, 0, 0, 0});
+    }
+    if (!spin(driver, spins_before_sleep)) sleep(driver, until);
+    // Before a message is handled, which may be a task to run here that waits itself.
     const std::lock_guard lock(mutex_);
     if (--waiting_threads_ == 0) post({outbox_message::kind_type::wait_ends, 0, 0, 0, 0});
   }
   pump(driver);
+}
+
+// True if there is a message or there was an interruption.
+bool worker_link::spin(nested_instance& driver, int turns) noexcept {
+  const auto& inbox = loop_.record().inbox;
+  for (int turn = 0; turn < turns; ++turn) {
+    if (!inbox.is_empty()) return true;
+    if (driver.is_interrupted.load(std::memory_order_relaxed) &&
+        driver.is_interrupted.exchange(false)) {
+      return true;
+    }
+    spin_turn(turn);
+  }
+  return false;
+}
+
+void worker_link::sleep(nested_instance& driver, time_point until) noexcept {
+  auto& record = loop_.record();
+  for (;;) {
+    const std::uint32_t word = record.inbox_word.load(std::memory_order_seq_cst);
+    if (!record.inbox.is_empty() || driver.is_interrupted.exchange(false)) return;
+    if (until != time_point::max() && std::chrono::steady_clock::now() >= until) return;
+    futex_wait(record.inbox_word, word, nanoseconds_until(until));
+  }
 }
 
 void nested_instance::shut_down() noexcept {

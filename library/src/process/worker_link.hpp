@@ -44,6 +44,8 @@ class worker_link {
   };
 
   bool pump(nested_instance& driver);
+  bool spin(nested_instance& driver, int turns) noexcept;
+  void sleep(nested_instance& driver, time_point until) noexcept;
   pending take(const inbox_message& message);
   void settle(job& settled, const inbox_message& message) const;
   void post(const outbox_message& message) noexcept;
@@ -72,7 +74,8 @@ class nested_instance final : public instance_core,
   std::atomic<bool> is_interrupted{false};
 
  private:
-  void send(std::unique_ptr<job> sent) override {
+  void send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& lock) override {
+    lock.unlock();
     worker_link::get().send(std::move(sent), shared_from_this());
   }
   void drive(time_point until) override { worker_link::get().drive(*this, until); }

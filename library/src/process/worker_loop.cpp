@@ -13,7 +13,9 @@
 #include <cppless/detail/wire/binary.hpp>
 
 #include "base/clock.hpp"
+#include "base/fence.hpp"
 #include "base/futex.hpp"
+#include "base/ticks.hpp"
 #include "process/task_limits_guard.hpp"
 #include "task/described_exception.hpp"
 
@@ -29,51 +31,6 @@ constexpr std::uint64_t shortest_write_ns = 500;
 // Runs that may have changed the peak; asking the kernel costs more than a short task takes.
 constexpr std::uint64_t worth_measuring_ns = 20'000;
 
-/// A sink that starts in the slot and moves to the worker's memory.
-class result_sink final : public sink {
- public:
-  result_sink(task_slot& slot, result_blocks& blocks) noexcept
-      : sink(slot.inline_result, inline_result_bytes), slot_(&slot), blocks_(&blocks) {}
-  ~result_sink() {
-    if (!is_inline()) blocks_->release(begin_, capacity());
-  }
-
-  bool is_inline() const noexcept { return begin_ == slot_->inline_result; }
-  std::size_t capacity() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
-
-  /// The bytes belong to the host from here on, until it frees the slot.
-  void hand_over(std::uint64_t done_state) {
-    slot_->result_size = size();
-    if (is_inline()) return;
-    if (size() <= inline_result_bytes) {
-      // What was written before an exception needed a block, its description does not.
-      std::memcpy(slot_->inline_result, begin_, size());
-      blocks_->release(begin_, capacity());
-    } else {
-      slot_->result_offset = blocks_->offset_of(begin_);
-      blocks_->lend(begin_, capacity(), *slot_, done_state);
-    }
-    begin_ = cur_ = slot_->inline_result;
-    end_ = begin_ + inline_result_bytes;
-  }
-
- private:
-  void grow(std::size_t more) override {
-    blocks_->reclaim();
-    const std::size_t used = size();
-    std::size_t wanted = std::max(used + more, 2 * capacity());
-    std::byte* const block = blocks_->allocate(wanted);
-    std::memcpy(block, begin_, used);
-    if (!is_inline()) blocks_->release(begin_, capacity());
-    begin_ = block;
-    cur_ = block + used;
-    end_ = block + wanted;
-  }
-
-  task_slot* slot_;
-  result_blocks* blocks_;
-};
-
 void encode_exception(sink& to) {
   const described_exception thrown = describe_current_exception();
   to.truncate(0);
@@ -81,13 +38,41 @@ void encode_exception(sink& to) {
   encode(to, thrown.what);
 }
 
-std::uint64_t done_state(std::uint64_t taken_state) noexcept {
-  slot_state state = slot_state::unpack(taken_state);
-  state.phase = slot_phase::done;
-  return state.packed();
-}
-
 }  // namespace
+
+/// A sink that starts on the stack and moves to the worker's memory.
+class result_sink final : public sink {
+ public:
+  explicit result_sink(result_blocks& blocks) noexcept
+      : sink(local_, sizeof local_), blocks_(&blocks) {}
+  ~result_sink() { release(); }
+
+  bool is_local() const noexcept { return begin_ == local_; }
+  std::size_t capacity() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
+
+  /// Nothing is to be released here any more.
+  void disown() noexcept { begin_ = cur_ = local_; }
+
+ private:
+  void release() noexcept {
+    if (!is_local()) blocks_->release(begin_, capacity());
+  }
+
+  void grow(std::size_t more) override {
+    blocks_->reclaim();
+    const std::size_t used = size();
+    std::size_t wanted = std::max(used + more, 2 * capacity());
+    std::byte* const block = blocks_->allocate(wanted);
+    std::memcpy(block, begin_, used);
+    release();
+    begin_ = block;
+    cur_ = block + used;
+    end_ = block + wanted;
+  }
+
+  result_blocks* blocks_;
+  std::byte local_[inline_result_bytes];
+};
 
 void result_blocks::lend(const std::byte* block, std::size_t capacity, const task_slot& slot,
                          std::uint64_t state) {
@@ -115,9 +100,16 @@ worker_loop::worker_loop(std::uint32_t index)
           shared_memory::attach(file_descriptor(worker_memory_descriptor), access::read_write)),
       control_(reinterpret_cast<shared_control*>(control_memory_.data())),
       record_(&control_->workers[index]),
+      finished_(&control_->finished[index]),
+      finished_count_(record_->first_record),
+      urgent_(control_->urgent),
+      regular_(control_->regular),
       blocks_(memory_) {
   if (index >= max_workers || control_memory_.size() < sizeof(shared_control)) {
     throw rejected("worker " + std::to_string(index) + " was not started by a cppless host");
+  }
+  if (register_for_heavy_fences() != (control_->fences_are_asymmetric != 0)) {
+    throw rejected("worker " + std::to_string(index) + " may not use membarrier as its host does");
   }
   current_ = this;
 }
@@ -131,18 +123,37 @@ void worker_loop::run() {
   }
 }
 
-std::uint32_t worker_loop::claim(task_queue& from) noexcept {
-  for (std::uint32_t index = from.pop(); index != no_slot; index = from.pop()) {
-    if (index >= slot_count) continue;
-    std::atomic<std::uint64_t>& state = control_->slots[index].state;
-    std::uint64_t seen = state.load(std::memory_order_acquire);
-    slot_state mine = slot_state::unpack(seen);
-    if (mine.phase != slot_phase::ready) continue;
-    mine.phase = slot_phase::taken;
-    mine.worker = static_cast<std::uint16_t>(index_);
-    if (state.compare_exchange_strong(seen, mine.packed(), std::memory_order_acq_rel)) return index;
+std::uint32_t queue_cursor::claim(task_slot* slots, std::uint32_t worker) noexcept {
+  for (std::uint64_t at = place();; ++at) {
+    const queue_entry entry = queue_.at(at);
+    const std::int32_t rounds = entry.rounds_since(at);
+    if (rounds < 0) {
+      at_ = at;
+      // The host feeds the queue by how many are left: those claimed by nobody are not.
+      if (queue_.passed.load(std::memory_order_relaxed) < at) {
+        queue_.passed.store(at, std::memory_order_relaxed);
+      }
+      return no_slot;
+    }
+    if (rounds > 0) continue;  // written over: what was here has been claimed long ago
+    std::uint64_t ready = slot_state{slot_phase::ready, 0, entry.generation}.packed();
+    const std::uint64_t mine =
+        slot_state{slot_phase::taken, static_cast<std::uint16_t>(worker), entry.generation}.packed();
+    if (!slots[entry.slot].state.compare_exchange_strong(ready, mine, std::memory_order_acq_rel)) {
+      continue;
+    }
+    at_ = at + 1;
+    queue_.passed.store(at_, std::memory_order_relaxed);
+    // Most likely claimed next; meanwhile its line travels.
+    const queue_entry next = queue_.at(at_);
+    if (next.rounds_since(at_) == 0) prefetch_for_writing(&slots[next.slot]);
+    return entry.slot;
   }
-  return no_slot;
+}
+
+std::uint32_t worker_loop::claim() noexcept {
+  const std::uint32_t slot = urgent_.claim(control_->slots, index_);
+  return slot != no_slot ? slot : regular_.claim(control_->slots, index_);
 }
 
 std::uint32_t worker_loop::wait_for_task() {
@@ -152,16 +163,14 @@ std::uint32_t worker_loop::wait_for_task() {
     if (command == worker_command::exit) return no_slot;
     if (command == worker_command::park) {
       // It may have been woken for a task just before: another one is to take it.
-      if (!control_->urgent.is_empty() || !control_->regular.is_empty()) {
-        wake_sleepers(*control_, 1);
-      }
+      if (has_tasks()) wake_sleepers(*control_, 1);
       futex_wait(record_->command, static_cast<std::uint32_t>(worker_command::park));
       spins = 0;
+      last_end_ = 0;
       continue;
     }
-    std::uint32_t slot = claim(control_->urgent);
-    if (slot == no_slot) slot = claim(control_->regular);
-    if (slot != no_slot) return slot;
+    if (const std::uint32_t slot = claim(); slot != no_slot) return slot;
+    last_end_ = 0;
     if (spins < spins_before_sleep) {
       spin_turn(spins);
     } else {
@@ -176,8 +185,8 @@ void worker_loop::sleep_until_woken() noexcept {
   const std::uint64_t bit = std::uint64_t{1} << (index_ % 64);
   const std::uint32_t word = record_->wake_word.load(std::memory_order_acquire);
   asleep.fetch_or(bit, std::memory_order_seq_cst);
-  const bool may_sleep = control_->urgent.is_empty() && control_->regular.is_empty() &&
-                         record_->command.load(std::memory_order_seq_cst) == 0;
+  heavy_fence();
+  const bool may_sleep = !has_tasks() && record_->command.load(std::memory_order_seq_cst) == 0;
   if (may_sleep) futex_wait(record_->wake_word, word);
   asleep.fetch_and(~bit, std::memory_order_seq_cst);
 }
@@ -197,65 +206,76 @@ source worker_loop::request_of(const task_slot& slot) const {
   return {requests_.data() + slot.request.offset, slot.request.size};
 }
 
-void worker_loop::execute(task_slot& slot, std::uint64_t taken_state) {
-  result_sink result(slot, blocks_);
+run_outcome worker_loop::execute(task_slot& slot, std::uint64_t started, result_sink& result) {
   const bool is_limited =
       slot.is_inline == 0 && (slot.request.timeout_ns != 0 || slot.request.memory_bytes != 0);
   try {
     const entry& what = find(slot.identity);
     source request = request_of(slot);
-    if (is_limited) {
-      const std::uint64_t memory_bytes = slot.request.memory_bytes;
-      task_limits_guard limits(slot.request.timeout_ns, memory_bytes);
-      try {
-        what.run(request, result);
-      } catch (const std::bad_alloc&) {
-        limits.lift();
-        slot.outcome = memory_bytes != 0 ? run_outcome::out_of_memory : run_outcome::exception;
-        encode_exception(result);
-        result.hand_over(done_state(taken_state));
-        return;
-      }
-    } else {
+    if (!is_limited) {
       what.run(request, result);
+      return run_outcome::result;
     }
-    slot.outcome = run_outcome::result;
+    const std::uint64_t memory_bytes = slot.request.memory_bytes;
+    slot.request.started = started;
+    task_limits_guard limits(slot.request.timeout_ns, memory_bytes);
+    try {
+      what.run(request, result);
+      return run_outcome::result;
+    } catch (const std::bad_alloc&) {
+      limits.lift();
+      encode_exception(result);
+      return memory_bytes != 0 ? run_outcome::out_of_memory : run_outcome::exception;
+    }
   } catch (...) {
-    slot.outcome = run_outcome::exception;
     encode_exception(result);
+    return run_outcome::exception;
   }
-  result.hand_over(done_state(taken_state));
 }
 
 void worker_loop::run_slot(std::uint32_t index) {
   task_slot& slot = control_->slots[index];
-  const std::uint64_t taken_state = slot.state.load(std::memory_order_relaxed);
   if (depth_ != 0) finish_output(shortest_write_ns);  // of the task that waits, under its name
-  const std::uint64_t outer_identity =
-      record_->current_identity.load(std::memory_order_relaxed);
+  const std::uint64_t outer_identity = record_->current_identity.load(std::memory_order_relaxed);
+  const std::uint64_t outer_start = record_->current_start.load(std::memory_order_relaxed);
+  const std::uint64_t before = std::exchange(last_end_, 0);
+  const std::uint64_t started = before != 0 ? before : ticks();
   record_->current_identity.store(slot.identity, std::memory_order_relaxed);
-  slot.is_cold = std::exchange(is_cold_, false) ? 1 : 0;
+  record_->current_start.store(started, std::memory_order_relaxed);
+  const bool is_cold = std::exchange(is_cold_, false);
+  result_sink result(blocks_);
   ++depth_;
-  slot.started_ns = now_ns();
-  execute(slot, taken_state);
-  slot.ended_ns = now_ns();
+  const run_outcome outcome = execute(slot, started, result);
   --depth_;
-  const std::uint64_t run_ns = slot.ended_ns - slot.started_ns;
+  const std::uint64_t ended = ticks();
+  tick_clock::get().refine(ended);
+  const std::uint64_t run_ns = tick_clock::get().to_ns(ended - started);
   if (run_ns >= worth_measuring_ns || peak_memory_ == 0) peak_memory_ = peak_resident_bytes();
-  slot.peak_memory = peak_memory_;
-  finish_output(run_ns);
-  if (depth_ != 0) record_->current_identity.store(outer_identity, std::memory_order_relaxed);
-  hand_in(index, slot, taken_state);
+  const bool has_paused = finish_output(run_ns);
+  if (depth_ != 0) {
+    record_->current_identity.store(outer_identity, std::memory_order_relaxed);
+    record_->current_start.store(outer_start, std::memory_order_relaxed);
+  }
+  finished_record& record = finished_->at(finished_count_);
+  record.slot = static_cast<std::uint16_t>(index);
+  record.outcome = outcome;
+  record.is_cold = is_cold ? 1 : 0;
+  record.started = started;
+  record.ended = ended;
+  record.peak_memory = peak_memory_;
+  hand_in(record, result, slot);
+  last_end_ = has_paused ? 0 : ended;
 }
 
-// What the task printed is to be shown, under its name, before its result is seen.
-void worker_loop::finish_output(std::uint64_t run_ns) noexcept {
+// What the task printed is to be shown, under its name, before its result is seen. True if that may
+// have taken time.
+bool worker_loop::finish_output(std::uint64_t run_ns) noexcept {
   const bool has_buffered = __fpending(stdout) != 0 || __fpending(stderr) != 0;
   if (has_buffered) {
     std::fflush(stdout);
     std::fflush(stderr);
   } else if (run_ns < shortest_write_ns) {
-    return;
+    return false;
   }
   constexpr std::uint64_t look_again_ns = 5'000'000;
   for (;;) {
@@ -269,20 +289,31 @@ void worker_loop::finish_output(std::uint64_t run_ns) noexcept {
     }
     futex_wait(record_->output_word, word, look_again_ns);
   }
+  return true;
 }
 
-void worker_loop::hand_in(std::uint32_t index, task_slot& slot,
-                          std::uint64_t taken_state) noexcept {
-  slot.state.store(done_state(taken_state), std::memory_order_release);
-  std::uint32_t head = control_->done_head.load(std::memory_order_relaxed);
-  do {
-    slot.next_done.store(head, std::memory_order_relaxed);
-  } while (!control_->done_head.compare_exchange_weak(head, index, std::memory_order_seq_cst));
+void worker_loop::hand_in(finished_record& record, result_sink& result,
+                          const task_slot& slot) noexcept {
+  const std::uint64_t state = slot.state.load(std::memory_order_relaxed);
+  record.generation = slot_state::unpack(state).generation;
+  record.result_size = result.size();
+  if (result.size() <= first_line_result_bytes) {
+    std::memcpy(record.inline_result, result.data(), first_line_result_bytes);
+  } else if (result.size() <= inline_result_bytes) {
+    std::memcpy(record.inline_result, result.data(), result.size());
+  } else {
+    record.result_offset = blocks_.offset_of(result.data());
+    blocks_.lend(result.data(), result.capacity(), slot, state);
+    result.disown();
+  }
+  record.number.store(++finished_count_, std::memory_order_release);
+  prefetch_for_writing(&finished_->at(finished_count_));
   ring();
 }
 
 void worker_loop::ring() noexcept {
-  if (control_->bell.load(std::memory_order_seq_cst) == 0) return;
+  light_fence();
+  if (control_->bell.load(std::memory_order_relaxed) == 0) return;
   const auto target = static_cast<bell_target>(control_->bell.exchange(0));
   if (target == bell_target::driver) futex_wake(control_->bell);
   if (target == bell_target::supervisor) {

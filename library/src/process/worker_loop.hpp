@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -53,6 +54,27 @@ class result_blocks {
   std::vector<loan> loans_;
 };
 
+class result_sink;
+
+/// A worker's place in a queue.
+class queue_cursor {
+ public:
+  explicit queue_cursor(task_queue& queue) noexcept : queue_(queue) {}
+
+  /// Claims the next task for `worker`: its slot, or no_slot.
+  std::uint32_t claim(task_slot* slots, std::uint32_t worker) noexcept;
+
+  bool is_at_end() const noexcept { return queue_.is_end(place()); }
+
+ private:
+  std::uint64_t place() const noexcept {
+    return std::max(at_, queue_.passed.load(std::memory_order_relaxed));
+  }
+
+  task_queue& queue_;
+  std::uint64_t at_ = 0;
+};
+
 /// The life of a worker process: takes tasks from the shared queues and runs them, one at a time
 /// (a task that waits for others may be asked to run one of them meanwhile).
 class worker_loop {
@@ -78,14 +100,15 @@ class worker_loop {
   void ring() noexcept;
 
  private:
-  std::uint32_t claim(task_queue& from) noexcept;
+  bool has_tasks() const noexcept { return !urgent_.is_at_end() || !regular_.is_at_end(); }
+  std::uint32_t claim() noexcept;
   std::uint32_t wait_for_task();
   void sleep_until_woken() noexcept;
   source request_of(const task_slot& slot) const;
-  void execute(task_slot& slot, std::uint64_t taken_state);
-  void hand_in(std::uint32_t index, task_slot& slot, std::uint64_t taken_state) noexcept;
+  run_outcome execute(task_slot& slot, std::uint64_t started, result_sink& result);
+  void hand_in(finished_record& record, result_sink& result, const task_slot& slot) noexcept;
   const entry& find(std::uint64_t identity);
-  void finish_output(std::uint64_t run_ns) noexcept;
+  bool finish_output(std::uint64_t run_ns) noexcept;
 
   static worker_loop* current_;
 
@@ -95,11 +118,16 @@ class worker_loop {
   shared_memory memory_;
   shared_control* control_;
   worker_record* record_;
+  finished_ring* finished_;
+  std::uint64_t finished_count_;
+  queue_cursor urgent_;
+  queue_cursor regular_;
   result_blocks blocks_;
   std::unordered_map<std::uint64_t, const entry*> entries_;
   const entry* last_found_ = nullptr;
   bool is_cold_ = true;
   std::uint64_t peak_memory_ = 0;
+  std::uint64_t last_end_ = 0;  ///< When the task before ended; 0 if there was a pause since.
   unsigned depth_ = 0;
 };
 

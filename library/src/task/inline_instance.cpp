@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/ticks.hpp"
 #include "task/described_exception.hpp"
 
 namespace cppless::detail {
@@ -15,9 +15,9 @@ namespace {
 
 void run(job& what, void (*succeed)(job&, source&), void (*fail)(job&, const failure&)) {
   execution_statistics& statistics = what.statistics;
-  const std::uint64_t started_ns = now_ns();
+  tick_clock& clock = tick_clock::get();
+  const std::uint64_t started = clock.now();
   statistics.attempts = 1;
-  statistics.queue = std::chrono::nanoseconds(started_ns - what.submitted_ns);
   heap_sink result;
   std::optional<failure> reason;
   try {
@@ -27,7 +27,10 @@ void run(job& what, void (*succeed)(job&, source&), void (*fail)(job&, const fai
     const described_exception thrown = describe_current_exception();
     reason = failure{error_kind::task_failed, failed_text(what.what.name(), thrown), thrown.type};
   }
-  const std::uint64_t run_ns = now_ns() - started_ns;
+  const std::uint64_t ended = clock.now();
+  clock.refine(ended);
+  const std::uint64_t run_ns = clock.to_ns(ended - started);
+  statistics.queue = std::chrono::nanoseconds(clock.to_ns(started - what.submitted));
   statistics.run = std::chrono::nanoseconds(run_ns);
   if (what.limits.timeout_ns != 0 && run_ns > what.limits.timeout_ns) {
     reason = failure{error_kind::timeout, timeout_text(what.what.name(), what.limits.timeout_ns)};
@@ -42,8 +45,7 @@ void run(job& what, void (*succeed)(job&, source&), void (*fail)(job&, const fai
 
 }  // namespace
 
-void inline_instance::send(std::unique_ptr<job> sent) {
-  const std::lock_guard lock(queue_mutex_);
+void inline_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>&) {
   queue_.push_back(std::move(sent));
 }
 
@@ -51,7 +53,7 @@ void inline_instance::drive(time_point until) {
   std::unique_ptr<job> next;
   bool is_first = false;
   {
-    const std::lock_guard lock(queue_mutex_);
+    const std::lock_guard lock(mutex_);
     if (!queue_.empty()) {
       next = queue_.pop_front();
       is_first = !std::exchange(has_run_, true);
@@ -74,7 +76,7 @@ void inline_instance::drive(time_point until) {
 bool inline_instance::cancel(task_id id) {
   job_list cancelled_job;
   {
-    const std::lock_guard lock(queue_mutex_);
+    const std::lock_guard lock(mutex_);
     auto found = queue_.take_first([id](const job& each) { return each.statistics.id == id; });
     if (found == nullptr) return false;
     cancelled_job.push_back(std::move(found));
@@ -88,7 +90,7 @@ bool inline_instance::cancel(task_id id) {
 void inline_instance::shut_down() noexcept {
   job_list left;
   {
-    const std::lock_guard lock(queue_mutex_);
+    const std::lock_guard lock(mutex_);
     while (!queue_.empty()) left.push_back(queue_.pop_front());
   }
   job_list settled;

@@ -13,12 +13,11 @@ class inline_instance final : public instance_core {
   bool cancel(task_id id) override;
 
  private:
-  void send(std::unique_ptr<job> sent) override;
+  void send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& lock) override;
   void drive(time_point until) override;
   void interrupt() noexcept override {}
   void shut_down() noexcept override;
 
-  std::mutex queue_mutex_;
   job_list queue_;
   bool has_run_ = false;
 };

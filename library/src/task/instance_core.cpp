@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/ticks.hpp"
 #include "task/described_exception.hpp"
 #include "trace/progress.hpp"
 #include "trace/run_totals.hpp"
@@ -47,11 +48,11 @@ std::exception_ptr undecodable(const job& of) noexcept {
                                           of.statistics.id));
 }
 
-// What every settled job has in common. Its payload goes back at once: the job may be kept, by
-// wait_one, for longer than the transport whose memory it is.
-void conclude(job& finished) noexcept {
-  finished.statistics.total = std::chrono::nanoseconds(now_ns() - finished.submitted_ns);
-  finished.payload.release();
+// From its dispatch until now, when it becomes visible. Never less than its parts, which the clocks
+// of other processes have measured.
+std::chrono::nanoseconds total_of(const job& finished, std::uint64_t now) noexcept {
+  const std::chrono::nanoseconds total(tick_clock::get().to_ns(now - finished.submitted));
+  return std::max(total, finished.statistics.queue + finished.statistics.run);
 }
 
 void add(run_totals::batch& to, const job& finished) noexcept {
@@ -74,19 +75,15 @@ payload_memory& instance_core::memory() noexcept {
 
 task_id instance_core::submit(std::unique_ptr<job> submitted) {
   job& sent = *submitted;
-  sent.submitted_ns = now_ns();
+  sent.submitted = ticks();
   sent.limits = effective(sent.what.limits);
-  if (sent.limits.deadline_ns != 0) sent.deadline_ns = sent.submitted_ns + sent.limits.deadline_ns;
-  task_id id = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) throw cancelled("the instance is closed: it takes no more tasks");
-    id = sent.statistics.id = ++last_id_;
-    if (sent.is_awaited()) ++awaited_;
-    outstanding_.store(outstanding() + 1, std::memory_order_relaxed);
-  }
-  run_totals::get().add_task();
-  send(std::move(submitted));
+  if (sent.limits.deadline_ns != 0) sent.deadline_ns = now_ns() + sent.limits.deadline_ns;
+  std::unique_lock lock(mutex_);
+  if (closed_) throw cancelled("the instance is closed: it takes no more tasks");
+  const task_id id = sent.statistics.id = ++last_id_;
+  if (sent.is_awaited()) ++awaited_;
+  outstanding_.store(outstanding() + 1, std::memory_order_relaxed);
+  send(std::move(submitted), lock);
   return id;
 }
 
@@ -105,6 +102,7 @@ bool instance_core::wait_until(std::unique_lock<std::mutex>& lock, time_point un
     const bool is_outermost = !driving_;
     driving_ = true;
     driver_ = self;
+    run_totals::get().add_tasks(last_id_ - std::exchange(counted_, last_id_));
     lock.unlock();
     if (progress_is_shown()) {
       drive(std::min(until, next_progress()));
@@ -159,7 +157,7 @@ void instance_core::settle(job& settled, source& result) noexcept {
   } catch (...) {
     settled.fail(undecodable(settled));
   }
-  conclude(settled);
+  settled.payload.release();  // wait_one may keep the job for longer than the memory lives
 }
 
 void instance_core::settle(job& settled, const failure& reason) noexcept {
@@ -168,26 +166,40 @@ void instance_core::settle(job& settled, const failure& reason) noexcept {
   } catch (...) {
     settled.fail(std::current_exception());
   }
-  conclude(settled);
+  settled.payload.release();
 }
 
 void instance_core::publish(job_list finished, bool by_driver) {
-  job_list to_notify;
+  job_list published;
   {
     const std::lock_guard lock(mutex_);
-    run_totals::batch totals;
-    while (!finished.empty()) {
-      std::unique_ptr<job> done = finished.pop_front();
-      add(totals, *done);
-      outstanding_.store(outstanding() - 1, std::memory_order_relaxed);
-      done->publish();
-      (done->is_awaited() ? ready_ : to_notify).push_back(std::move(done));
-    }
-    run_totals::get().add_finished(totals);
-    if (followers_ != 0) followers_wake_.notify_all();
-    if (driving_ && !by_driver) interrupt();
+    published = publish_held(std::move(finished), by_driver);
   }
-  while (!to_notify.empty()) to_notify.pop_front()->notify();
+  notify(std::move(published));
+}
+
+job_list instance_core::publish_held(job_list finished, bool by_driver) {
+  job_list to_notify;
+  run_totals::batch totals;
+  totals.tasks = last_id_ - std::exchange(counted_, last_id_);
+  const std::uint64_t now = ticks();
+  tick_clock::get().refine(now);
+  while (!finished.empty()) {
+    std::unique_ptr<job> done = finished.pop_front();
+    done->statistics.total = total_of(*done, now);
+    add(totals, *done);
+    done->publish();
+    (done->is_awaited() ? ready_ : to_notify).push_back(std::move(done));
+  }
+  outstanding_.store(outstanding() - totals.finished, std::memory_order_relaxed);
+  run_totals::get().add(totals);
+  if (followers_ != 0) followers_wake_.notify_all();
+  if (driving_ && !by_driver) interrupt();
+  return to_notify;
+}
+
+void instance_core::notify(job_list published) noexcept {
+  while (!published.empty()) published.pop_front()->notify();
 }
 
 }  // namespace cppless::detail

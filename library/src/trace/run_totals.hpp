@@ -12,16 +12,21 @@ class run_totals {
  public:
   static run_totals& get() noexcept;
 
-  void add_task() noexcept { add(tasks_, 1); }
+  /// Dispatched, not yet counted otherwise.
+  void add_tasks(std::uint64_t count) noexcept {
+    if (count != 0) add(tasks_, count);
+  }
 
   /// Of tasks that finished together.
   struct batch {
+    std::uint64_t tasks = 0;  ///< Dispatched meanwhile.
     std::uint64_t finished = 0;
     std::uint64_t failed = 0;
     std::uint64_t retries = 0;
     std::uint64_t task_ns = 0;
   };
-  void add_finished(const batch& added) noexcept {
+  void add(const batch& added) noexcept {
+    add_tasks(added.tasks);
     add(finished_, added.finished);
     add(task_ns_, added.task_ns);
     if (added.failed != 0) add(failed_, added.failed);

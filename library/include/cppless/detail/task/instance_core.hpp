@@ -47,8 +47,9 @@ class instance_core {
   virtual payload_memory& memory() noexcept;
 
  protected:
-  /// Starts or queues the job. The transport owns it from here on.
-  virtual void send(std::unique_ptr<job> sent) = 0;
+  /// Starts or queues the job. The transport owns it from here on. `lock` holds `mutex_`; it may be
+  /// given up and must be where the job is settled or users' code run.
+  virtual void send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& lock) = 0;
 
   /// Works or sleeps until at least one job was published by anybody, or until `until`.
   virtual void drive(time_point until) = 0;
@@ -66,21 +67,28 @@ class instance_core {
   /// Makes settled jobs visible to waiters. `by_driver`: the caller is inside `drive`.
   void publish(job_list finished, bool by_driver);
 
+  /// The same with `mutex_` held. What it returns is to go to `notify` once it no longer is.
+  job_list publish_held(job_list finished, bool by_driver);
+  static void notify(job_list published) noexcept;
+
   std::uint64_t outstanding() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);
   }
+
+  /// Guards the core's state and whatever the transport adds: a task then costs one lock, not two.
+  mutable std::mutex mutex_;
 
  private:
   template <class Ready>
   bool wait_until(std::unique_lock<std::mutex>& lock, time_point until, Ready ready);
 
-  std::mutex mutex_;
   std::condition_variable followers_wake_;
   unsigned followers_ = 0;
   bool driving_ = false;
   std::thread::id driver_;  ///< Where driving_.
   bool closed_ = false;
   std::uint64_t last_id_ = 0;
+  std::uint64_t counted_ = 0;  ///< Of the jobs submitted, those that the run's totals know.
   std::uint64_t awaited_ = 0;  ///< Dispatched, and no call of wait_one returns or waits for it yet.
   std::atomic<std::uint64_t> outstanding_{0};
   job_list ready_;

@@ -81,7 +81,7 @@ class job {
   const entry& what;
   payload_buffer payload;
   execution_statistics statistics;
-  std::uint64_t submitted_ns = 0;
+  std::uint64_t submitted = 0;          ///< In ticks (base/ticks.hpp).
   std::uint64_t deadline_ns = 0;        ///< Monotonic clock; 0: none.
   task_limits limits;                   ///< The entry's, or Lambda's defaults where strict.
   std::uint64_t parent = 0;             ///< Transport's own: which task dispatched it; 0: the host.
@@ -131,7 +131,11 @@ class job_list {
   job_list() = default;
   job_list(job_list&& other) noexcept
       : first_(std::move(other.first_)), last_(std::exchange(other.last_, nullptr)) {}
-  job_list& operator=(job_list&&) = delete;
+  job_list& operator=(job_list&& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+    return *this;
+  }
 
  private:
   std::unique_ptr<job> first_;
