@@ -51,7 +51,7 @@ class invocation final : public http_exchange {
 
   phase at = phase::queued;
   std::uint64_t due_ns = 0;   ///< When it must be looked at; 0: never. Monotonic clock.
-  std::uint64_t sent_ns = 0;  ///< Last attempt.
+  std::uint64_t sent = 0;  ///< Last attempt, in ticks.
   std::uint64_t number = 0;   ///< For the sending rate.
   unsigned attempts = 0;      ///< That may have started the task.
   unsigned refusals = 0;      ///< In a row, that have not.

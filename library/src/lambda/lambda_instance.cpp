@@ -14,6 +14,7 @@
 
 #include <cppless/json_binary_archive.hpp>
 
+#include "base/ticks.hpp"
 #include "lambda/credentials.hpp"
 
 namespace cppless::detail {
@@ -43,13 +44,14 @@ lambda_instance::lambda_instance(options chosen)
 
 lambda_instance::~lambda_instance() { close(); }
 
-void lambda_instance::send(std::unique_ptr<job> sent) {
+void lambda_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& core_lock) {
+  core_lock.unlock();  // a large request takes a while to hash
   if (json_size(sent->payload.size()) > most_payload) {
     const failure reason{error_kind::rejected, too_large_text(*sent)};
     return refuse(std::move(sent), reason);
   }
   auto made = std::make_unique<invocation>(*this, std::move(sent));
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(invocations_mutex_);
   if (is_closing_) {
     lock.unlock();
     return refuse(std::move(made->what), {error_kind::cancelled, "the instance was closed"});
@@ -83,7 +85,7 @@ void lambda_instance::take_news() {
   std::vector<invocation*> abandoned;
   std::optional<aws_credentials> credentials;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(invocations_mutex_);
     is_woken_ = false;
     incoming.append(incoming_);
     abandoned.swap(abandoned_);
@@ -126,8 +128,9 @@ job_list lambda_instance::settle_all(invocation_queue finished) {
     job& done = *each->what;
     execution_statistics& statistics = done.statistics;
     statistics.attempts = each->attempts;
-    if (each->sent_ns > done.submitted_ns) {
-      statistics.queue = std::chrono::nanoseconds(each->sent_ns - done.submitted_ns);
+    if (each->sent > done.submitted) {
+      statistics.queue =
+          std::chrono::nanoseconds(tick_clock::get().to_ns(each->sent - done.submitted));
     }
     if (!each->is_result) {
       settle(done, each->reason);
@@ -155,7 +158,7 @@ void lambda_instance::deliver() {
   will_deliver_ = false;
   invocation_queue to_settle;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(invocations_mutex_);
     while (invocation* const each = finished_here_.pop_front()) {
       if (each->what == nullptr) {  // cancelled meanwhile
         std::erase(abandoned_, each);
@@ -177,7 +180,7 @@ void lambda_instance::deliver() {
 void lambda_instance::drive(time_point until) {
   invocation_queue finished;
   {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(invocations_mutex_);
     is_driven_ = true;
     driver_wakes_.wait_until(lock, until,
                              [this] { return !finished_.empty() || is_interrupted_; });
@@ -189,7 +192,7 @@ void lambda_instance::drive(time_point until) {
 }
 
 void lambda_instance::interrupt() noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(invocations_mutex_);
   is_interrupted_ = true;
   driver_wakes_.notify_one();
 }
@@ -197,7 +200,7 @@ void lambda_instance::interrupt() noexcept {
 bool lambda_instance::cancel(task_id id) {
   std::unique_ptr<job> stopped;
   {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(invocations_mutex_);
     invocation* at = all_;
     while (at != nullptr && at->id != id) at = at->next_of_all;
     if (at == nullptr) return false;
@@ -212,7 +215,7 @@ bool lambda_instance::cancel(task_id id) {
 }
 
 void lambda_instance::shut_down() noexcept {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(invocations_mutex_);
   is_closing_ = true;
   closing_.notify_all();
   lock.unlock();

@@ -33,7 +33,7 @@ struct lambda_function {
 /// The dispatching thread encodes a request and hashes it; the I/O thread signs, sends, receives and
 /// retries; whoever waits decodes results, or the I/O thread if nobody does.
 /// Invariants: (1) an invocation is in `all_` until its job was taken out to be settled; (2) what is
-/// below `mutex_` is guarded by it, the rest is the I/O thread's; (3) no job is settled under a lock.
+/// below `invocations_mutex_` is guarded by it, the rest is the I/O thread's; (3) no job is settled under a lock.
 class lambda_instance final : public instance_core {
  public:
   struct options {
@@ -59,7 +59,7 @@ class lambda_instance final : public instance_core {
   using time_point = std::chrono::steady_clock::time_point;
 
   // instance_core
-  void send(std::unique_ptr<job> sent) override;
+  void send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& core_lock) override;
   void drive(time_point until) override;
   void interrupt() noexcept override;
   void shut_down() noexcept override;
@@ -108,7 +108,7 @@ class lambda_instance final : public instance_core {
   bool will_deliver_ = false;
   std::vector<http_header> headers_;  ///< Of the request that is being made.
 
-  std::mutex mutex_;
+  std::mutex invocations_mutex_;  ///< Taken after the core's.
   std::condition_variable driver_wakes_;
   std::condition_variable closing_;
   invocation* all_ = nullptr;

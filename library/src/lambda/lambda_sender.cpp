@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/ticks.hpp"
 #include "lambda/credentials.hpp"
 #include "lambda/function_name.hpp"
 #include "lambda/lambda_instance.hpp"
@@ -79,7 +80,7 @@ void lambda_instance::send_queued() {
 
 http_request lambda_instance::request_of(invocation& of) {
   of.reset_answer();
-  of.sent_ns = now_ns();
+  of.sent = ticks();
   of.number = rate_.sent();
   signer_.set_time(std::chrono::system_clock::now() + clock_offset_);
   const std::string_view authorization = signer_.sign(of.function->kind, of.body_hash);
@@ -235,7 +236,7 @@ void lambda_instance::look_at_all() {
   std::vector<invocation*> due;
   {
     // Invocations end on this thread alone: they outlive the lock.
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(invocations_mutex_);
     for (invocation* at = all_; at != nullptr; at = at->next_of_all) {
       if (at->due_ns == 0) continue;
       if (at->due_ns <= now) {
@@ -274,7 +275,7 @@ void lambda_instance::look_at(invocation& which, std::uint64_t now) {
     return fail(which, {error_kind::timeout, std::move(text)});
   }
   fail(which, {error_kind::timeout, task + ", " + which.called.name() + ", was not answered within " +
-                                        seconds_text(now - which.sent_ns)});
+                                        seconds_text(tick_clock::get().to_ns(ticks() - which.sent))});
 }
 
 // Of an invocation without a job.
@@ -304,7 +305,7 @@ void lambda_instance::renew_credentials() {
       } catch (const error&) {
         // The old ones are used as long as they are accepted; what fails then says why.
       }
-      std::unique_lock lock(mutex_);
+      std::unique_lock lock(invocations_mutex_);
       if (is_closing_) return;
       if (found) {
         new_credentials_ = std::move(found);
