@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "../lambda/stub.hpp"
 #include "under_test.hpp"
 
 namespace {
@@ -47,6 +48,7 @@ struct watchdog : doctest::IReporter {
 DOCTEST_REGISTER_LISTENER("watchdog", 1, watchdog);
 
 int main(int argc, char** argv) {
+  test::start_stub_if_asked();
   ::signal(SIGALRM, &give_up);
   doctest::Context context(argc, argv);
   return context.run();

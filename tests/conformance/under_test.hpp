@@ -23,6 +23,9 @@ inline std::string variable(const char* name) {
 /// Tasks run in processes of their own: they may crash, be killed, and are held to their limits.
 inline bool has_processes() { return variable("CPPLESS_DISPATCHER") != "inline"; }
 
+/// Tasks run where neither this machine's environment nor its words for a process's end are.
+inline bool is_remote() { return variable("CPPLESS_DISPATCHER") == "lambda"; }
+
 /// How many workers the dispatcher under test has.
 inline unsigned worker_count() {
   const std::string text = variable("CPPLESS_WORKERS");

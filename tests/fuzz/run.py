@@ -27,6 +27,9 @@ TARGETS = {
     "json_binary": ([], 65536),
     "json_structured": ([], 4096),
     "runtime_reply": (["lambda/runtime_reply.cpp"], 65536),
+    "lambda_texts": (["lambda/answer.cpp", "lambda/credentials_json.cpp", "lambda/shared_config.cpp",
+                      "lambda/sha256.cpp", "lambda/signature.cpp", "http/url.cpp",
+                      "task/described_exception.cpp", "task/entry.cpp"], 4096),
 }
 
 # Each input must end within 10 s and 512 MB: an allocation out of proportion is a finding, too.
@@ -65,7 +68,7 @@ def build(compiler, folder, names):
     for name in names:
         extra = [LIBRARY / "src" / source for source in TARGETS[name][0]]
         if run([compiler, *flags, "-fsanitize=fuzzer", HERE / f"{name}.cpp", *extra, *common, "-o",
-                folder / name]) != 0:
+                folder / name, "-lcrypto"]) != 0:
             sys.exit(f"fuzz: {name} does not compile")
 
 

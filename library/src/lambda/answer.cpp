@@ -51,8 +51,8 @@ judgement judge_function_error(const lambda_answer& answer, const entry& of,
   const bool has_exited = type == "Runtime.ExitError" || contains(what, "Runtime exited");
   if (type == "Runtime.OutOfMemory" ||
       (has_exited && (contains(what, "memory") || contains(what, "Memory")))) {
-    return {verdict::failed,
-            {error_kind::task_failed, out_of_memory_text(of.name(), limits.memory_bytes), type}};
+    return {verdict::failed, {error_kind::task_failed,
+                              out_of_memory_text(of.name(), limits.memory_bytes), "std::bad_alloc"}};
   }
   if (has_exited) {
     return {verdict::lost,
