@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Sequence
 
-from .cloud import Cloud, code, said
+from .cloud import Cloud, code, errors, said
 from .problem import Problem
 
 PLATFORM_LINE = re.compile(r"(START|END|REPORT|INIT_REPORT|INIT_START|INIT_END) ?")
@@ -47,8 +47,6 @@ class Reader:
         return sorted(events, key=lambda event: event.time_ms)
 
     def _read(self, name: str) -> Iterator[Event]:
-        from botocore.exceptions import BotoCoreError, ClientError
-
         client = self._cloud.client("logs")
         request: dict[str, Any] = {"logGroupName": f"/aws/lambda/{name}",
                                    "startTime": max(self._first, self._since[name] - OVERLAP_MS)}
@@ -63,12 +61,10 @@ class Reader:
                 if not page.get("nextToken"):
                     return
                 request["nextToken"] = page["nextToken"]
-        except ClientError as error:
+        except errors() as error:
             if code(error) != "ResourceNotFoundException":  # nothing ran yet
                 raise Problem(f"cannot read the log of {name}: {said(error)}",
                               "the permission logs:FilterLogEvents is needed") from error
-        except BotoCoreError as error:
-            raise Problem(f"cannot read the log of {name}: {error}") from error
 
 
 def show(cloud: Cloud, functions: Sequence[str], since_ms: int, follow: bool) -> None:
