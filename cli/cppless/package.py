@@ -112,8 +112,10 @@ def _entries(tasks: Sequence[Task], link: Sequence[str], toolchain: str) -> list
 
 def _inputs(link: Sequence[str]) -> list[str]:
     """What the link reads, by content."""
-    return [hashlib.sha256(Path(word).read_bytes()).hexdigest() for word in link[1:]
-            if not word.startswith("-") and os.path.isfile(word)]
+    files = [Path(word) for word in link[1:] if not word.startswith("-") and os.path.isfile(word)]
+    files += [file.with_name("libcppless_function_main.a") for file in files
+              if file.name == "libcppless_main.a"]
+    return [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
 
 
 def _package(task: Task, entry: Path) -> Package:
