@@ -24,7 +24,9 @@ function(aws_lambda_target target)
   set(functions ${CMAKE_CURRENT_BINARY_DIR}/${target}.functions)
   set(link ${CMAKE_CURRENT_BINARY_DIR}/${target}.link.json)
   set_target_properties(${target} PROPERTIES CPPLESS_FUNCTIONS ${functions})
-  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+  # -fbinutils-version: then a linker can drop a function's exception tables with it.
+  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections
+                         $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fbinutils-version=2.36>)
   target_link_options(${target} PRIVATE -Wl,-u,cppless_create_aws_instance)
   # The very command that links the target, with all that its libraries want of it.
   set_target_properties(${target} PROPERTIES RULE_LAUNCH_LINK
