@@ -14,6 +14,7 @@ from . import packages
 from .problem import Problem
 
 ROLE = "cppless-function"
+LOCAL_ACCOUNT = "000000000000"
 MARK = "cppless: "  # what we make says so at the start of its description
 TRUST = {"Version": "2012-10-17",
          "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"},
@@ -44,6 +45,7 @@ class Cloud:
     region: str | None = None
     endpoint: str | None = None
     profile: str | None = None
+    only_lambda: bool = False  # a local cloud without IAM, STS and CloudWatch Logs
     _clients: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,17 +86,32 @@ class Cloud:
 
     def account(self) -> str:
         """Who we are; the first request that is made, so it says what is wrong with reaching AWS."""
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import ClientError
 
         try:
-            return str(self.client("sts").get_caller_identity()["Account"])
+            try:
+                return str(self.client("sts").get_caller_identity()["Account"])
+            except errors():
+                if not self.is_local:
+                    raise
+                self.client("lambda").list_functions(MaxItems=1)
+                self.only_lambda = True
+                return LOCAL_ACCOUNT
         except ClientError as error:
             raise Problem(f"{self.place} does not accept our credentials: {said(error)}",
                           "check AWS_ACCESS_KEY_ID, AWS_PROFILE and the clock") from error
-        except BotoCoreError as error:
+        except errors() as error:
             raise Problem(f"{self.place} cannot be reached: {error}",
                           "check AWS_ENDPOINT_URL, or start it: `cppless platform start`"
                           if self.is_local else "check the network and the region's name") from error
+
+
+def errors() -> tuple[type[Exception], ...]:
+    """What boto3 raises: the service's refusals, trouble on the way, answers of something else."""
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
+
+    return ClientError, BotoCoreError, ResponseParserError
 
 
 def said(error: Exception) -> str:
@@ -111,13 +128,13 @@ def code(error: Exception) -> str:
 
 def find_role(cloud: Cloud, named: str | None) -> str | None:
     """The ARN of the role functions run as; None: there is none yet, and `make_role` makes it."""
-    from botocore.exceptions import ClientError
-
     if named and named.startswith("arn:"):
         return named
+    if cloud.only_lambda:
+        return f"arn:aws:iam::{LOCAL_ACCOUNT}:role/{named or ROLE}"
     try:
         role = cloud.client("iam").get_role(RoleName=named or ROLE)["Role"]
-    except ClientError as error:
+    except errors() as error:
         if code(error) in ("NoSuchEntity", "NoSuchEntityException"):
             if named:
                 raise Problem(f"there is no role {named} at {cloud.place}",
@@ -134,19 +151,17 @@ def find_role(cloud: Cloud, named: str | None) -> str | None:
 
 def make_role(cloud: Cloud) -> str:
     """A role that may write logs and invoke functions, for tasks that dispatch tasks."""
-    from botocore.exceptions import ClientError
-
     iam = cloud.client("iam")
     try:
         made = iam.create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST),
                                Description=MARK + "what functions run as")
         iam.put_role_policy(RoleName=ROLE, PolicyName="invoke", PolicyDocument=json.dumps(INVOKING))
-    except ClientError as error:
+    except errors() as error:
         raise Problem(f"cannot make the role {ROLE}: {said(error)}",
                       "have somebody make one that Lambda may assume, and give it with --role") from error
     try:
         iam.attach_role_policy(RoleName=ROLE, PolicyArn=LOGGING_POLICY)
-    except ClientError as error:
+    except errors() as error:
         if not cloud.is_local:  # a local cloud need not know AWS's policies
             raise Problem(f"cannot let {ROLE} write logs: {said(error)}",
                           f"attach {LOGGING_POLICY} to it") from error
@@ -155,8 +170,8 @@ def make_role(cloud: Cloud) -> str:
 
 def remove_role(cloud: Cloud) -> bool:
     """Removes the role if we made it."""
-    from botocore.exceptions import ClientError
-
+    if cloud.only_lambda:
+        return False
     iam = cloud.client("iam")
     try:
         role = iam.get_role(RoleName=ROLE)["Role"]
@@ -167,7 +182,7 @@ def remove_role(cloud: Cloud) -> bool:
         for name in iam.list_role_policies(RoleName=ROLE)["PolicyNames"]:
             iam.delete_role_policy(RoleName=ROLE, PolicyName=name)
         iam.delete_role(RoleName=ROLE)
-    except ClientError as error:
+    except errors() as error:
         if code(error) in ("NoSuchEntity", "NoSuchEntityException"):
             return False
         raise Problem(f"cannot remove the role {ROLE}: {said(error)}", "remove it by hand") from error

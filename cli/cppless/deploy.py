@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Iterable, Sequence
 
-from .cloud import MARK, Cloud, code, find_role, make_role, remove_role, said
+from .cloud import MARK, Cloud, errors, find_role, make_role, remove_role, said
 from .package import Package
 from .problem import Problem
 from .progress import Progress
@@ -114,8 +114,6 @@ class Options:
 
 def ours(cloud: Cloud, prefix: str) -> dict[str, dict[str, Any]]:
     """The functions there that we made for this prefix."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
     pattern = re.compile(re.escape(prefix) + r"-[0-9a-f]{16}$")
     found = {}
     try:
@@ -124,7 +122,7 @@ def ours(cloud: Cloud, prefix: str) -> dict[str, dict[str, Any]]:
                 if pattern.fullmatch(function["FunctionName"]) \
                         and function.get("Description", "").startswith(MARK):
                     found[function["FunctionName"]] = function
-    except (ClientError, BotoCoreError) as error:
+    except errors() as error:
         raise Problem(f"cannot list the functions at {cloud.place}: {said(error)}",
                       "the permission lambda:ListFunctions is needed") from error
     return found
@@ -232,14 +230,12 @@ def _code(cloud: Cloud, package: Package, options: Options) -> dict[str, Any]:
 
 def _while_role_is_new(request: Callable[[], Any]) -> None:
     """A role that was just made is not known everywhere at once."""
-    from botocore.exceptions import ClientError
-
     end = time.monotonic() + ROLE_SECONDS
     while True:
         try:
             request()
             return
-        except ClientError as error:
+        except errors() as error:
             if "assume" not in said(error) or time.monotonic() > end:
                 raise
             time.sleep(2)
@@ -263,12 +259,10 @@ def _wait(functions: Any, name: str) -> None:
 
 
 def _remove(cloud: Cloud, name: str) -> None:
-    from botocore.exceptions import BotoCoreError, ClientError
-
     cloud.client("lambda").delete_function(FunctionName=name)
     try:
         cloud.client("logs").delete_log_group(logGroupName=f"/aws/lambda/{name}")
-    except (ClientError, BotoCoreError):
+    except errors():
         pass  # it never ran, or we may not: logs expire by themselves
 
 

@@ -9,7 +9,7 @@ import struct
 import sys
 from pathlib import Path
 
-from .cloud import Cloud, code, said
+from .cloud import Cloud, code, errors, said
 from .package import Package
 from .problem import Problem
 from .progress import Progress
@@ -53,15 +53,11 @@ def local(package: Package, data: bytes, progress: Progress) -> int:
 
 
 def remote(cloud: Cloud, name: str, data: bytes, progress: Progress) -> int:
-    from botocore.exceptions import BotoCoreError, ClientError
-
     try:
         answer = cloud.client("lambda").invoke(FunctionName=name, LogType="Tail", Payload=data)
-    except ClientError as error:
+    except errors() as error:
         mend = "`cppless deploy` makes functions" if code(error) == "ResourceNotFoundException" else ""
         raise Problem(f"{cloud.place} does not invoke {name}: {said(error)}", mend) from error
-    except BotoCoreError as error:
-        raise Problem(f"cannot invoke {name}: {error}") from error
     sys.stderr.write(base64.b64decode(answer.get("LogResult", "")).decode("utf-8", "replace"))
     return show(answer["Payload"].read(), bool(answer.get("FunctionError")), progress)
 

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Iterable, Iterator, Sequence
 
-from .cloud import Cloud, code, said
+from .cloud import Cloud, code, errors, said
 from .problem import Problem
 
 PLATFORM_LINE = re.compile(r"(START|END|REPORT|INIT_REPORT|INIT_START|INIT_END) ?")
@@ -39,16 +41,33 @@ class Reader:
         self._since = {name: since_ms for name in functions}
         self._first = since_ms
         self._seen: dict[str, None] = {}  # in order, so that the oldest can be forgotten
+        self._files = local_logs(cloud)
+        is_now = since_ms > (time.time() - 5) * 1000
+        self._places = {name: size_of(self._files, name) if is_now else 0 for name in functions}
 
     def poll(self) -> list[Event]:
-        events = [event for name in self._since for event in self._read(name)]
+        read = self._read if self._files is None else self._read_file
+        events = [event for name in self._since for event in read(name)]
         for known in list(self._seen)[:max(0, len(self._seen) - MOST_REMEMBERED)]:
             del self._seen[known]
         return sorted(events, key=lambda event: event.time_ms)
 
-    def _read(self, name: str) -> Iterator[Event]:
-        from botocore.exceptions import BotoCoreError, ClientError
+    def _read_file(self, name: str) -> Iterator[Event]:
+        """The local cloud's own file. Its lines have no times: they count as of now."""
+        assert self._files is not None
+        try:
+            with open(self._files / f"{name}.log", "rb") as file:
+                file.seek(self._places[name])
+                data = file.read()
+        except FileNotFoundError:
+            return
+        whole = data.rfind(b"\n") + 1
+        self._places[name] += whole
+        now = int(time.time() * 1000)
+        for line in data[:whole].decode("utf-8", "replace").splitlines():
+            yield Event(now, name, line)
 
+    def _read(self, name: str) -> Iterator[Event]:
         client = self._cloud.client("logs")
         request: dict[str, Any] = {"logGroupName": f"/aws/lambda/{name}",
                                    "startTime": max(self._first, self._since[name] - OVERLAP_MS)}
@@ -63,12 +82,30 @@ class Reader:
                 if not page.get("nextToken"):
                     return
                 request["nextToken"] = page["nextToken"]
-        except ClientError as error:
+        except errors() as error:
             if code(error) != "ResourceNotFoundException":  # nothing ran yet
                 raise Problem(f"cannot read the log of {name}: {said(error)}",
                               "the permission logs:FilterLogEvents is needed") from error
-        except BotoCoreError as error:
-            raise Problem(f"cannot read the log of {name}: {error}") from error
+
+
+def local_logs(cloud: Cloud) -> Path | None:
+    """Where our own local cloud keeps what functions print: at once, while CloudWatch Logs lag."""
+    if not cloud.is_local:
+        return None
+    try:
+        from . import platform
+    except ImportError:
+        return None
+    state = platform.state_directory()
+    found = platform.running(state)
+    return state / "logs" if found and found.endpoint == cloud.endpoint_of("lambda") else None
+
+
+def size_of(directory: Path | None, name: str) -> int:
+    try:
+        return os.path.getsize(directory / f"{name}.log") if directory else 0
+    except OSError:
+        return 0
 
 
 def show(cloud: Cloud, functions: Sequence[str], since_ms: int, follow: bool) -> None:

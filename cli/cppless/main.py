@@ -35,7 +35,7 @@ def main(words: Sequence[str]) -> int:
     progress = Progress(quiet=getattr(options, "quiet", False),
                         verbose=getattr(options, "verbose", False))
     try:
-        if arguments and options.command != "run":
+        if arguments and options.command not in ("run", "record-link"):
             raise Problem("arguments after -- belong to `cppless run`", status=2)
         return options.action(options, arguments, progress)
     except Problem as problem:
@@ -90,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     from . import platform
 
     platform.add_command(add)
+    cloud_options.add_cmake_steps(commands)
 
     doctor_ = add("doctor", "Say what is installed, what is missing and how to mend it.")
     doctor_.set_defaults(action=doctor_command)

@@ -31,12 +31,13 @@ from .process import run_tool
 from .progress import Progress
 from .summary import count
 
-FORMAT = "2"  # of the cache entries
+FORMAT = "3"  # of the cache entries
 NO_STREAMS = ["-Wl,--wrap=_ZNSt8ios_base4InitC1Ev", "-Wl,--wrap=_ZNSt8ios_base4InitD1Ev"]
 STREAMS = re.compile(r" (std::(w?(cin|cout|cerr|clog))|_ZSt[34]w?(cin|cout|cerr|clog))$", re.M)
 DISPATCHES = re.compile(r" cppless::default_dispatcher::create_instance\(\) const$", re.M)
 AWS_DISPATCHER = "-Wl,-u,cppless_create_aws_instance"
 HTTP_LIBRARIES = ["-Wl,--push-state,--as-needed", "-lnghttp2", "-lssl", "-lcrypto", "-Wl,--pop-state"]
+SHARED = re.compile(r"^[^-].*\.so(\.\d+)*$")
 LOADER = re.compile(r"/ld-linux[^/]*\.so\.\d+$")
 START_DYNAMIC = """#!/bin/sh
 here=${LAMBDA_TASK_ROOT:-$(dirname "$0")}
@@ -112,8 +113,10 @@ def _entries(tasks: Sequence[Task], link: Sequence[str], toolchain: str) -> list
 
 def _inputs(link: Sequence[str]) -> list[str]:
     """What the link reads, by content."""
-    return [hashlib.sha256(Path(word).read_bytes()).hexdigest() for word in link[1:]
-            if not word.startswith("-") and os.path.isfile(word)]
+    files = [Path(word) for word in link[1:] if not word.startswith("-") and os.path.isfile(word)]
+    files += [file.with_name("libcppless_function_main.a") for file in files
+              if file.name == "libcppless_main.a"]
+    return [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
 
 
 def _package(task: Task, entry: Path) -> Package:
@@ -162,9 +165,12 @@ def function_link(link: Sequence[str], task: Task, output: Path, all_tasks: bool
             words.append(f"-l{main}")
         elif word.endswith("libcppless_main.a"):
             words.append(word[:-len("libcppless_main.a")] + f"lib{main}.a")
+        elif SHARED.search(word):
+            # By name: a path would be looked up as such where the function runs.
+            words += [f"-L{os.path.dirname(os.path.abspath(word))}", f"-l:{os.path.basename(word)}"]
         else:
             words.append(word)
-    words += ["-fuse-ld=lld", "-Wl,--wrap=main", "-Wl,--gc-sections", "-s", "-o", str(output)]
+    words += ["-fuse-ld=lld", "-Wl,--wrap=main", "-Wl,--gc-sections", "-Wl,--build-id=none", "-s", "-o", str(output)]
     if all_tasks:
         words.append("-Wl,-z,nostart-stop-gc")
     else:
@@ -174,7 +180,7 @@ def function_link(link: Sequence[str], task: Task, output: Path, all_tasks: bool
 
 def _link_static(task: Task, link: Sequence[str], output: Path, map_file: Path, progress: Progress) -> str:
     """The linker's complaint; empty if all went well."""
-    if any(re.search(r"\.so(\.\d+)*$", word) for word in link):
+    if any(SHARED.search(word) for word in link):
         return "it is linked with shared libraries"
     for all_tasks in (False, True):
         words = function_link(link, task, output, all_tasks) + ["-static-pie", f"-Wl,-Map={map_file}"]
@@ -222,7 +228,7 @@ def _link_dynamic(task: Task, link: Sequence[str], files: Path, complaint: str, 
 def rpaths(link: Sequence[str]) -> list[str]:
     """So that ldd finds the libraries that the program was linked with by path."""
     directories = dict.fromkeys(os.path.dirname(os.path.abspath(word)) for word in link
-                                if re.search(r"\.so(\.\d+)*$", word))
+                                if SHARED.search(word))
     return [f"-Wl,-rpath,{directory}" for directory in directories]
 
 
@@ -233,7 +239,7 @@ def needed_libraries(executable: Path) -> list[Path]:
     if listed.returncode != 0 or missing:
         raise Problem(f"libraries that {executable.name} needs are not found: {', '.join(missing)}"
                       if missing else f"ldd {executable} failed: {listed.stdout.strip()}")
-    return [Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(0x", listed.stdout, re.M)]
+    return [Path(path) for path in re.findall(r"(?:=> |^\s*)(/.+) \(0x", listed.stdout, re.M)]
 
 
 def _run(words: Sequence[str], progress: Progress) -> str:

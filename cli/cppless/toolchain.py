@@ -45,8 +45,9 @@ class Toolchain:
         return [] if self.architecture == HOST else [f"--target={TRIPLES[self.architecture]}"]
 
     def compile_flags(self, source_root: Path) -> list[str]:
+        # -fbinutils-version lets a linker drop a function's exception tables with it.
         return [*self.target_flags(), "-std=c++20", "-O2", "-pthread", "-ffunction-sections",
-                "-fdata-sections", f"-fplugin={self.plugin}",
+                "-fdata-sections", "-fbinutils-version=2.36", f"-fplugin={self.plugin}",
                 f"-fplugin-arg-cppless-source-root={source_root}",
                 f"-I{self.prefix / 'include'}"]
 

@@ -12,6 +12,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/library/include/cppless
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT cppless_targets NAMESPACE cppless:: DESTINATION ${package_dir})
 
+set(CPPLESS_PACKAGE_CLI ${CMAKE_INSTALL_DATADIR}/cppless/cli/cppless)
 set(CPPLESS_PACKAGE_PLUGIN "")
 if(TARGET cppless_plugin)
   install(FILES $<TARGET_FILE:cppless_plugin> DESTINATION ${plugin_dir} RENAME cppless-plugin.so
@@ -30,5 +31,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cppless-config-version.cm
 install(FILES ${PROJECT_BINARY_DIR}/cppless-config.cmake
               ${PROJECT_BINARY_DIR}/cppless-config-version.cmake
               ${CMAKE_CURRENT_LIST_DIR}/CpplessDependencies.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/CpplessLambda.cmake
               ${CMAKE_CURRENT_LIST_DIR}/CpplessPlugin.cmake
         DESTINATION ${package_dir})
+
+# What CpplessLambda.cmake runs: cli/ finds tools/setup by its place.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/cli/cppless DESTINATION ${CMAKE_INSTALL_DATADIR}/cppless/cli
+        FILES_MATCHING PATTERN "*.py")
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/setup DESTINATION ${CMAKE_INSTALL_DATADIR}/cppless/tools)

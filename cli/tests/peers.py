@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of others that tests talk to: moto (AWS's control plane) and AWS's Runtime Interface
+Emulator. Both come from PyPI into the cache of all tests; without network their tests are skipped."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import subprocess
+import sys
+import time
+import unittest
+import zipfile
+from pathlib import Path
+
+from .support import ROOT
+
+CACHE = ROOT / "build" / "cli-cache" / "cppless"
+LOCAL = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+
+
+def free_port() -> int:
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        return int(chosen.getsockname()[1])
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"{process.args} does not listen at {port}")
+
+
+def start_moto() -> tuple[subprocess.Popen[bytes], str]:
+    """The server and its endpoint; to be killed by the caller."""
+    directory = CACHE / "test-moto"
+    server = directory / "bin" / "moto_server"
+    if not server.exists():
+        made = subprocess.run([sys.executable, "-m", "venv", str(directory)]).returncode == 0 \
+            and subprocess.run([str(directory / "bin" / "pip"), "install", "-q", "moto[server]"]).returncode == 0
+        if not made:
+            raise unittest.SkipTest("moto cannot be installed from PyPI")
+    port = free_port()
+    process = subprocess.Popen([str(server), "-p", str(port)], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL,
+                               env={**os.environ, "MOTO_IAM_LOAD_MANAGED_POLICIES": "true"})
+    wait_for(port, process)
+    return process, f"http://127.0.0.1:{port}"
+
+
+def emulator() -> Path:
+    """AWS's emulator; it serves one request at a time."""
+    architecture = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+    binary = CACHE / "test-rie" / f"aws-lambda-rie-{architecture}"
+    if not binary.exists():
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        if subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d",
+                           str(binary.parent), "aws-sam-cli"]).returncode != 0:
+            raise unittest.SkipTest("aws-sam-cli, which holds the emulator, cannot be had from PyPI")
+        wheel = next(binary.parent.glob("aws_sam_cli-*.whl"))
+        with zipfile.ZipFile(wheel) as archive:
+            binary.write_bytes(archive.read(f"samcli/local/rapid/{binary.name}"))
+        binary.chmod(0o755)
+        wheel.unlink()
+    return binary
