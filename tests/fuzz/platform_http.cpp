@@ -21,6 +21,7 @@ class input_stream final : public http::stream {
       : stream(watch), context_(context), input_(input), piece_(piece) {}
   asio::awaitable<std::size_t> read_some(std::span<char> into) override {
     const std::size_t count = std::min({into.size(), input_.size(), piece_});
+    if (count == 0) co_return 0;
     std::memcpy(into.data(), input_.data(), count);
     input_.remove_prefix(count);
     co_return count;
