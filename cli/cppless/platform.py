@@ -86,11 +86,10 @@ def answers(endpoint: str) -> bool:
         return False
 
 
-def ensure(progress: Progress, state: Path | None = None, options: tuple[str, ...] = ()) -> Running:
-    """The running platform; started (and built) if there is none."""
+def ensure(progress: Progress, state: Path | None = None, options: tuple[str, ...] = ()) -> dict[str, str]:
+    """The environment to use the running platform with; it is started (and built) if there is none."""
     where = state or state_directory()
-    found = running(where)
-    return found if found is not None else start(where, list(options), progress)
+    return (running(where) or start(where, list(options), progress)).environment()
 
 
 def start(state: Path, options: list[str], progress: Progress) -> Running:

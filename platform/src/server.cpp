@@ -8,6 +8,7 @@
 #include "execution/variables.hpp"
 #include "http/listener.hpp"
 #include "http/tls.hpp"
+#include "neighbours/moto.hpp"
 #include "state/account.hpp"
 #include "state/credentials.hpp"
 #include "state/file.hpp"
@@ -64,7 +65,8 @@ class server {
                [this] { return api::inside_service(*front_); }),
         lambda_(context_, account_, fleet_, {wanted.here, wanted.event_retry_delay}),
         check_(wanted.here.region, [this](std::string_view id) { return keys_.find(id); }),
-        front_(std::make_unique<api::front>(check_, lambda_, nullptr)),
+        moto_(context_, wanted.moto, wanted.here, logs_, wanted.state / "moto.log"),
+        front_(std::make_unique<api::front>(check_, lambda_, &moto_)),
         pages_(account_, fleet_, launcher_.can(), keys_),
         signals_(context_, SIGTERM, SIGINT),
         flush_timer_(context_),
@@ -79,6 +81,8 @@ class server {
     secure_->start();
     watch_.start();
     front_->open_pages = [this](const http::request& message, http::responder& respond) { return pages_.serve(message, respond); };
+    if (!wanted_.moto.empty())
+      lambda_.fetch = [this](const auto& bucket, const auto& key, auto call) { moto_.fetch(bucket, key, std::move(call)); };
     pages_.port = plain_->port();
     lambda_.code_location = [this](const std::string& sha256) { return pages_.code_location(sha256); };
     launcher_.on_loss = [this] {
@@ -139,6 +143,7 @@ class server {
     garbage_timer_.expires_after(garbage_interval);
     garbage_timer_.async_wait([this](boost::system::error_code error) {
       if (error) return;
+      fleet_.fade_statistics();
       account_.collect_garbage(fleet_.code_in_use());
       collect_garbage();
     });
@@ -171,6 +176,7 @@ class server {
   execution::fleet fleet_;
   api::lambda_api lambda_;
   api::verifier check_;
+  neighbours::moto moto_;
   std::unique_ptr<api::front> front_;
   api::pages pages_;
   boost::asio::signal_set signals_;

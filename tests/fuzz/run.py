@@ -19,6 +19,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 LIBRARY = ROOT / "library"
+PLATFORM = ROOT / "platform" / "src"
 
 # name: (sources of the library beside those of the base and wire rooms, longest input)
 TARGETS = {
@@ -31,6 +32,17 @@ TARGETS = {
                       "lambda/sha256.cpp", "lambda/signature.cpp", "http/url.cpp",
                       "task/described_exception.cpp", "task/entry.cpp"], 4096),
 }
+
+# Parsers of the local cloud, where its libraries are installed: (its sources, longest input).
+PLATFORM_TARGETS = {
+    "platform_http": (["http/head_parser", "http/http1", "http/http2", "http/stream"], 16384),
+    "platform_archive": (["state/code_archive"], 4096),
+    "platform_request": (["api/arn", "api/configuration", "api/error", "api/signature", "api/uri", "state/account",
+                          "state/code_archive", "state/credentials", "state/digest", "state/file"], 4096),
+}
+PLATFORM_LIBRARIES = ["-lnghttp2", "-lzip", "-lssl", "-lcrypto"]
+if all(pathlib.Path("/usr/include", header).exists() for header in ("zip.h", "nghttp2/nghttp2.h", "nlohmann/json.hpp", "openssl/ssl.h")):
+    TARGETS.update(PLATFORM_TARGETS)
 
 # Each input must end within 10 s and 512 MB: an allocation out of proportion is a finding, too.
 LIMITS = ["-rss_limit_mb=512", "-malloc_limit_mb=256", "-timeout=10"]
@@ -67,6 +79,8 @@ def build(compiler, folder, names):
         common.append(target)
     for name in names:
         extra = [LIBRARY / "src" / source for source in TARGETS[name][0]]
+        if name in PLATFORM_TARGETS:
+            extra = [f"-I{PLATFORM}", *[PLATFORM / f"{source}.cpp" for source in TARGETS[name][0]], *PLATFORM_LIBRARIES]
         if run([compiler, *flags, "-fsanitize=fuzzer", HERE / f"{name}.cpp", *extra, *common, "-o",
                 folder / name, "-lcrypto"]) != 0:
             sys.exit(f"fuzz: {name} does not compile")

@@ -136,7 +136,10 @@ std::string act(const std::string& payload) {
   if (word == "abort") std::abort();
   if (word == "sleep") return usleep(static_cast<useconds_t>(std::atof(with.c_str()) * 1e6)), quoted("slept");
   if (word == "eat") {
-    for (long done = 0; done < std::atol(with.c_str()); ++done) std::memset(eaten = static_cast<char*>(std::malloc(1 << 20)), 1, 1 << 20);
+    for (long done = 0; done < std::atol(with.c_str()); ++done) {
+      eaten = static_cast<char*>(std::malloc(1 << 20));
+      std::memset(eaten, 1, 1 << 20);
+    }
     return quoted("ate");
   }
   if (word == "fill") return quoted(fill("/tmp/filled", std::atol(with.c_str())));

@@ -205,7 +205,7 @@ class Refusals(unittest.TestCase):
     def test_what_is_no_http_is_refused(self) -> None:
         for text in (b"hello\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /\x01 HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01" + b"\0" * 40,
                      b"GET / HTTP/1.1\r\nHost : x\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-                     b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
+                     b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzzzz\r\n"):
             self.assertIn(b"400 Bad Request", self.raw(text), text)
 
     def test_a_length_given_twice_is_refused(self) -> None:

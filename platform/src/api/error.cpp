@@ -18,6 +18,22 @@ http::response to_response(const error& what) {
   return answer;
 }
 
+http::response to_xml_response(const error& what, std::string_view service) {
+  std::string code = what.type;
+  if (code == "InvalidSignatureException") code = "SignatureDoesNotMatch";
+  if (code == "UnrecognizedClientException") code = service == "s3" ? "InvalidAccessKeyId" : "InvalidClientTokenId";
+  if (code.ends_with("Exception")) code.resize(code.size() - 9);
+  std::string text;
+  for (const char* at = what.what(); *at; ++at) {
+    if (*at == '<') text += "&lt;";
+    else if (*at == '&') text += "&amp;";
+    else text += static_cast<unsigned char>(*at) < 32 ? ' ' : *at;
+  }
+  const std::string inner = "<Error>" + std::string(service == "s3" ? "" : "<Type>Sender</Type>") + "<Code>" + code + "</Code><Message>" + text + "</Message></Error>";
+  return {what.status, {{"Content-Type", "text/xml"}},
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + (service == "s3" ? inner : "<ErrorResponse>" + inner + "</ErrorResponse>")};
+}
+
 void invalid_parameter(const std::string& message) { throw error(400, "InvalidParameterValueException", message); }
 void not_found(const std::string& message) { throw error(404, "ResourceNotFoundException", message); }
 

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace platform::api {
 
@@ -18,6 +19,8 @@ struct error : std::runtime_error {
 };
 
 http::response to_response(const error& what);
+/// As services answer that speak XML: S3 ("s3") and those with a query API (IAM, STS).
+http::response to_xml_response(const error& what, std::string_view service);
 
 [[noreturn]] void invalid_parameter(const std::string& message);
 [[noreturn]] void not_found(const std::string& message);

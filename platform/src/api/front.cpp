@@ -39,10 +39,14 @@ void front::serve(http::request message, http::responder respond) {
     respond(std::move(made));
   };
   http::responder pass = answer;
+  // Clients of S3, IAM and STS read XML only.
+  std::string xml;
+  for (const char* each : {"s3", "iam", "sts"})
+    if (message.find("authorization").find(std::string("/") + each + "/aws4_request") != std::string_view::npos) xml = each;
   try {
     serve_verified(message, request_id, pass);
   } catch (const error& what) {
-    answer(to_response(what));
+    answer(xml.empty() ? to_response(what) : to_xml_response(what, xml));
   } catch (const std::exception& what) {
     std::cerr << "cppless-platform: request " << request_id << " failed: " << what.what() << std::endl;
     answer(to_response(error(500, "ServiceException", "The platform failed: see its log for request " + request_id)));

@@ -277,6 +277,10 @@ void fleet::shut_down() {
   }
 }
 
+void fleet::fade_statistics() {
+  for (auto& [name, of] : statistics_) of.latency.fade();
+}
+
 void fleet::each(const std::function<void(const environment&)>& look) const {
   for (const auto& [key, in] : pools_)
     for (const auto& [id, one] : in->all) look(*one);

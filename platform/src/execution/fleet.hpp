@@ -45,6 +45,8 @@ class fleet final : environment_owner {
   unsigned unreserved_limit() const;
   std::set<std::string> code_in_use() const;
   void shut_down();
+  /// Lets old latencies count less; called now and then.
+  void fade_statistics();
 
   const statistics& counted() const { return statistics_; }
   const fleet_settings& settings() const { return settings_; }

@@ -53,6 +53,8 @@ struct request_parser::state {
 
   need take_body(std::string_view& data) {
     while (!parser.is_done()) {
+      // Beast asserts that much once it saw the last chunk begin; no chunked body ends with less.
+      if (parser.chunked() && data.size() < 5) return need::more;
       auto& body = parser.get().body();
       body.data = piece.data();
       body.size = piece.size();

@@ -144,7 +144,7 @@ class session {
 }  // namespace
 
 asio::awaitable<void> serve_http1(std::unique_ptr<stream> connection, std::shared_ptr<service> to,
-                                  const patience& times, std::string read) {
+                                  patience times, std::string read) {
   auto served = std::make_unique<session>(std::move(connection), std::move(to), times, std::move(read));
   co_await served->run();
 }

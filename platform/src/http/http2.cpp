@@ -281,7 +281,7 @@ class session : public std::enable_shared_from_this<session> {
 }  // namespace
 
 asio::awaitable<void> serve_http2(std::unique_ptr<stream> connection, std::shared_ptr<service> to,
-                                  const patience& times, std::string read) {
+                                  patience times, std::string read) {
   auto served = std::make_shared<session>(std::move(connection), std::move(to), times);
   co_await served->run(std::move(read));
 }

@@ -21,10 +21,10 @@ struct patience {
 /// Serves HTTP/1.1 requests one after the other until the connection ends; `read` are bytes that came
 /// already.
 asio::awaitable<void> serve_http1(std::unique_ptr<stream> connection, std::shared_ptr<service> to,
-                                  const patience& times, std::string read);
+                                  patience times, std::string read);
 
 /// Serves HTTP/2 (nghttp2); `read` as above.
 asio::awaitable<void> serve_http2(std::unique_ptr<stream> connection, std::shared_ptr<service> to,
-                                  const patience& times, std::string read);
+                                  patience times, std::string read);
 
 }  // namespace platform::http

@@ -155,7 +155,7 @@ cgroups cgroups::make(std::vector<std::string>& missing) {
       made.roots_[0].controller += "freezer,";
     }
   }
-  if (!made.has("memory")) missing.push_back("no memory cgroup can be written: memory is limited by RLIMIT_DATA, and its peak is a guess");
+  if (!made.has("memory")) missing.push_back("no memory cgroup can be written: memory is limited by RLIMIT_DATA, and its peak is not known");
   if (!made.has("cpu")) missing.push_back("no cpu cgroup can be written: functions are not slowed down to their share");
   if (!made.has("pids")) missing.push_back("no pids cgroup can be written: the number of processes is limited by RLIMIT_NPROC");
   if (!made.has("freezer")) missing.push_back("no cgroup freezer: idle environments are stopped with SIGSTOP");

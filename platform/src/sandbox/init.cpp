@@ -122,16 +122,18 @@ const char* become_nobody(const init_task& task) {
   return nullptr;
 }
 
+void set_limit(int what, rlim_t value) {
+  const rlimit both{value, value};
+  ::setrlimit(static_cast<__rlimit_resource>(what), &both);
+}
+
 void limit(const init_task& task) {
-  const auto set = [](auto what, rlim_t value) {
-    const rlimit both{value, value};
-    ::setrlimit(what, &both);
-  };
-  set(RLIMIT_CORE, 0);
-  set(RLIMIT_NOFILE, 1024);
-  set(RLIMIT_MEMLOCK, 64 * 1024);
-  if (!task.can->pids && task.can->namespaces && task.as_root) set(RLIMIT_NPROC, 1024);
-  if (task.limit_memory) set(RLIMIT_DATA, task.request->memory_mb << 20);
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_NOFILE, 1024);
+  set_limit(RLIMIT_MEMLOCK, 64 * 1024);
+  // Counted for the user in its namespace, which is the function's alone.
+  if (!task.can->pids && (task.can->user || task.as_root)) set_limit(RLIMIT_NPROC, 1024);
+  if (task.limit_memory) set_limit(RLIMIT_DATA, task.request->memory_mb << 20);
 }
 
 [[noreturn]] void execute(const init_task& task, const prepared& with) {
@@ -198,7 +200,6 @@ void run_init(const init_task& task) {
     if (::write(door, "0", 1) != 1) give_up(with.control, "enter cgroup");
     ::close(door);
   }
-  limit(task);
   if (task.can->namespaces) {
     if (const char* failed = complete_root(task.request->code, task.request->ephemeral_mb))
       give_up(with.control, failed);
@@ -206,6 +207,7 @@ void run_init(const init_task& task) {
   }
   if (task.as_root || task.can->user)
     if (const char* failed = become_nobody(task)) give_up(with.control, failed);
+  limit(task);
   // setuid clears it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 

@@ -36,7 +36,7 @@ bool write_file(const std::string& path, const char* text) {
   return out.good();
 }
 
-bool bind(const std::string& from, const std::string& to, unsigned long flags) {
+bool mount_read_only(const std::string& from, const std::string& to, unsigned long flags) {
   return ::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
          // Flags of a locked mount (user namespace) cannot be dropped: keep what is asked for at least.
          (::mount(nullptr, to.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | flags, nullptr) == 0 ||
@@ -55,8 +55,8 @@ bool take_over(const std::string& from, const std::string& root) {
     target[size] = 0;
     return ::symlink(target, to.c_str()) == 0;
   }
-  if (S_ISDIR(about.st_mode)) return make_directories(to) && bind(from, to, 0);
-  return write_file(to, "") && bind(from, to, 0);
+  if (S_ISDIR(about.st_mode)) return make_directories(to) && mount_read_only(from, to, 0);
+  return write_file(to, "") && mount_read_only(from, to, 0);
 }
 
 bool make_devices(const std::string& root) {
@@ -97,7 +97,7 @@ bool enter_template_root(const std::string& run_directory, const std::string& co
   for (const char* each : system_files) take_over(each, root);
   for (const char* each : {"/tmp", "/proc", "/var/task", "/var/runtime", "/opt", "/.platform/code", "/.platform/proc"})
     if (!make_directories(root + each)) return false;
-  if (!bind(code_directory, root + "/.platform/code", MS_NODEV)) return false;
+  if (!mount_read_only(code_directory, root + "/.platform/code", MS_NODEV)) return false;
   // A user namespace may mount its own proc only where it sees a whole one.
   if (::mount("/proc", (root + "/.platform/proc").c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) return false;
   if (::chmod((root + "/.platform").c_str(), 0700) != 0) return false;

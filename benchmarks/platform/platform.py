@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The local cloud for a function that does nothing.
+
+  warm/1      latency of one invocation after the other, every request's signature checked
+  warm/64     invocations per second with 64 in flight
+  cold        from before the Invoke is sent to the function's first instruction
+"""
+
+import argparse
+import base64
+import configparser
+import datetime
+import hashlib
+import hmac
+import http.client
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import harness  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAYLOAD = b'"' + b"x" * 198 + b'"'
+
+
+class Platform:
+    def __init__(self, build):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cppless-bench-"))
+        state = self.folder / "state"
+        server = pathlib.Path(build) / "platform" / "cppless-platform"
+        self.load = pathlib.Path(build) / "benchmarks" / "bench_platform_load"
+        self.function = pathlib.Path(build) / "benchmarks" / "bench_platform_function"
+        self.server = subprocess.Popen([server, "--state", state, "--port", "0", "--tls-port", "0"], stderr=subprocess.DEVNULL)
+        while not (state / "running.json").exists():
+            if self.server.poll() is not None:
+                raise SystemExit("the platform did not start")
+            time.sleep(0.01)
+        self.port = json.loads((state / "running.json").read_text())["port"]
+        keys = configparser.ConfigParser()
+        keys.read(state / "credentials")
+        self.key = keys["default"]["aws_access_key_id"]
+        self.secret = keys["default"]["aws_secret_access_key"]
+        self.create("warm", {})
+        self.create("cold", {"ONCE": "1"})
+
+    def close(self):
+        self.server.terminate()
+        self.server.wait()
+        shutil.rmtree(self.folder)
+
+    def signed(self, path, body):
+        stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        host, scope = f"127.0.0.1:{self.port}", f"{stamp[:8]}/us-east-1/lambda/aws4_request"
+        canonical = f"POST\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\nhost;x-amz-date\n{hashlib.sha256(body).hexdigest()}"
+        key = ("AWS4" + self.secret).encode()
+        for part in scope.split("/"):
+            key = hmac.new(key, part.encode(), "sha256").digest()
+        text = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        return {"Host": host, "X-Amz-Date": stamp, "Content-Length": str(len(body)),
+                "Authorization": f"AWS4-HMAC-SHA256 Credential={self.key}/{scope}, SignedHeaders=host;x-amz-date, "
+                                 f"Signature={hmac.new(key, text.encode(), 'sha256').hexdigest()}"}
+
+    def post(self, path, body):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("POST", path, body, self.signed(path, body))
+        answer = connection.getresponse()
+        text = answer.read()
+        if answer.status not in (200, 201) or answer.headers.get("X-Amz-Function-Error"):
+            raise RuntimeError(f"{path}: {answer.status} {text!r}")
+        return text
+
+    def create(self, name, variables):
+        zip_ = io.BytesIO()
+        with zipfile.ZipFile(zip_, "w", zipfile.ZIP_DEFLATED) as out:
+            about = zipfile.ZipInfo("bootstrap")
+            about.external_attr = 0o100755 << 16
+            out.writestr(about, self.function.read_bytes())
+        body = json.dumps({"FunctionName": name, "Runtime": "provided.al2023", "Handler": "h", "MemorySize": 1769,
+                           "Role": "arn:aws:iam::000000000000:role/r", "Environment": {"Variables": variables},
+                           "Code": {"ZipFile": base64.b64encode(zip_.getvalue()).decode()}})
+        self.post("/2015-03-31/functions", body.encode())
+
+    def warm(self, in_flight, count):
+        """median us, 99th percentile us, per second"""
+        path = "/2015-03-31/functions/warm/invocations"
+        head = "".join(f"{name}: {value}\r\n" for name, value in self.signed(path, PAYLOAD).items())
+        file = self.folder / "request"
+        file.write_bytes(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + PAYLOAD)
+        done = subprocess.run([self.load, str(self.port), str(in_flight), str(count), file], capture_output=True, text=True, check=True)
+        return [float(word) for word in done.stdout.split()]
+
+    def cold(self):
+        path = "/2015-03-31/functions/cold/invocations"
+        headers = self.signed(path, PAYLOAD)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.connect()
+        before = time.monotonic_ns()
+        connection.request("POST", path, PAYLOAD, headers)
+        began = int(connection.getresponse().read())
+        return (began - before) / 1e6
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=ROOT / "build" / "bench")
+    suite = harness.Suite("platform", parser)
+    wanted = {case: suite.wants(case) for case in ("warm/1", "warm/64", "cold")}
+    if not any(wanted.values()):
+        return 0
+    platform = Platform(suite.options.build)
+    try:
+        if wanted["warm/1"]:
+            suite.compare("warm/1", "us", "cppless platform", [("cppless platform", lambda: platform.warm(1, 3000)[0])])
+        if wanted["warm/64"]:
+            suite.compare("warm/64", "1/s", "cppless platform", [("cppless platform", lambda: platform.warm(64, 10000)[2])])
+        if wanted["cold"]:
+            suite.compare("cold", "ms", "cppless platform",
+                          [("cppless platform", lambda: sorted(platform.cold() for _ in range(20))[10])])
+    finally:
+        platform.close()
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
