@@ -31,7 +31,7 @@ void twice(source& payload, sink& result) {
 }
 
 const char* twice_name() { return "twice"; }
-const entry twice_entry{&twice, &twice_name, &twice_name, {}};
+const entry twice_entry{&twice, nullptr, &twice_name, &twice_name, {}};
 
 std::string request(int number) { return cppless::json_binary_archive::serialize(number); }
 
