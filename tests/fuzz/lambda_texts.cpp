@@ -17,7 +17,7 @@ namespace {
 
 using namespace cppless::detail;
 
-const entry called{nullptr, [] { return "task"; }, [] { return "()"; }, {}};
+const entry called{nullptr, nullptr, [] { return "task"; }, [] { return "()"; }, {}};
 
 void check_answer(std::string_view text) {
   lambda_answer answer;
