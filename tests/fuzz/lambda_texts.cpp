@@ -17,7 +17,8 @@ namespace {
 
 using namespace cppless::detail;
 
-const entry called{nullptr, nullptr, [] { return "task"; }, [] { return "()"; }, {}};
+const entry called{
+    nullptr, nullptr, [] { return "task"; }, [] { return "task ()"; }, {}};
 
 void check_answer(std::string_view text) {
   lambda_answer answer;

@@ -216,6 +216,8 @@ std::optional<wall_time> parse_amazon_date(std::string_view text) {
   const unsigned hour = number(9, 2);
   const unsigned minute = number(11, 2);
   const unsigned second = number(13, 2);
+  // Beyond these years the clock's nanoseconds do not reach.
+  if (date.year() < year(1970) || date.year() > year(2200)) return std::nullopt;
   if (!is_number || !date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   return sys_days(date) + hours(hour) + minutes(minute) + seconds(second);
 }

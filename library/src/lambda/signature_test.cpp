@@ -118,7 +118,8 @@ TEST_CASE("dates are written and read, and what is no date is not read") {
   CHECK(amazon_date(time_of("20150830T123600Z")) == "20150830T123600Z");
   CHECK(amazon_date(time_of("20240229T235959Z")) == "20240229T235959Z");
   for (const char* text : {"", "20150830T123600", "20150230T123600Z", "20150830T243600Z",
-                           "2015083xT123600Z", "20150830 123600Z"}) {
+                           "2015083xT123600Z", "20150830 123600Z", "99991231T235959Z",
+                           "00010101T000000Z"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_amazon_date(text).has_value());
   }
