@@ -49,7 +49,7 @@ inline constexpr bool is_sanitized = false;
 /// `full` where the code runs at full speed, less where a sanitizer slows it down or each task is a
 /// request to a server that shares the machine.
 inline int scaled(int full) {
-  return full / (is_sanitized ? 10 : variable("CPPLESS_DISPATCHER") == "lambda" ? 20 : 1);
+  return full / (is_sanitized ? 10 : is_remote() ? 20 : 1);
 }
 
 /// The error that `action` throws, as kind and sentence; kind() of no error fails the test.
