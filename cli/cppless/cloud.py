@@ -49,7 +49,10 @@ class Cloud:
     _clients: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._session = boto3().session.Session(profile_name=self.profile)
+        try:
+            self._session = boto3().session.Session(profile_name=self.profile)
+        except errors() as error:  # no such profile
+            raise Problem(str(error), "see ~/.aws/config and ~/.aws/credentials") from error
         self.region = self.region or os.environ.get("AWS_REGION") or self._session.region_name
         if not self.region and self.endpoint_of("lambda"):
             self.region = "us-east-1"
@@ -79,7 +82,8 @@ class Cloud:
             from botocore.config import Config
 
             # Not boto3's default of 10 connections: as many as `deploy` and `logs` use at once.
-            config = Config(retries={"max_attempts": 8, "mode": "standard"}, max_pool_connections=32)
+            attempts = 2 if self.is_local else 8
+            config = Config(retries={"max_attempts": attempts, "mode": "standard"}, max_pool_connections=32)
             self._clients[service] = self._session.client(
                 service, region_name=self.region, endpoint_url=self.endpoint_of(service), config=config)
         return self._clients[service]

@@ -17,6 +17,7 @@ from .problem import Problem
 
 PLATFORM_LINE = re.compile(r"(START|END|REPORT|INIT_REPORT|INIT_START|INIT_END) ?")
 POLL_SECONDS = 1.0
+SETTLE_SECONDS = 0.3
 OVERLAP_MS = 20_000  # events may arrive late: so much is read again each time
 MOST_REMEMBERED = 100_000
 
@@ -129,6 +130,7 @@ class Stream:
         self._reader = Reader(cloud, functions, since_ms)
         self._lock = threading.Lock()
         self._end = threading.Event()
+        self._started = 0
         self.reports: list[str] = []
         self.problem: Problem | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -147,18 +149,23 @@ class Stream:
                 self._end.set()
                 return
         for event in events:
-            if event.text.startswith("REPORT "):
+            if event.text.startswith("START "):
+                self._started += 1
+            elif event.text.startswith("REPORT "):
                 self.reports.append(event.text)
             elif not event.is_platforms:
                 print(f"[{event.function}] {event.text}", file=sys.stderr, flush=True)
 
     def finish(self, expected: int, seconds: float) -> None:
-        """Waits until as many reports came, or that long: logs lag behind, on AWS for seconds."""
+        """Waits until at least as many reports came and nothing more comes, or that long: logs lag
+        behind, on AWS for seconds, and tasks that tasks dispatched are not among the expected."""
         self._end.set()
         self._thread.join()
         limit = time.monotonic() + seconds
         while self.problem is None:
+            before = len(self.reports)
             self._take()
-            if len(self.reports) >= expected or time.monotonic() > limit:
+            is_whole = len(self.reports) >= max(expected, self._started)
+            if (is_whole and len(self.reports) == before) or time.monotonic() > limit:
                 return
-            time.sleep(0.3)
+            time.sleep(SETTLE_SECONDS)

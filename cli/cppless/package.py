@@ -31,7 +31,7 @@ from .process import run_tool
 from .progress import Progress
 from .summary import count
 
-FORMAT = "3"  # of the cache entries
+FORMAT = "4"  # of the cache entries
 NO_STREAMS = ["-Wl,--wrap=_ZNSt8ios_base4InitC1Ev", "-Wl,--wrap=_ZNSt8ios_base4InitD1Ev"]
 STREAMS = re.compile(r" (std::(w?(cin|cout|cerr|clog))|_ZSt[34]w?(cin|cout|cerr|clog))$", re.M)
 DISPATCHES = re.compile(r" cppless::default_dispatcher::create_instance\(\) const$", re.M)
@@ -191,7 +191,7 @@ def _link_static(task: Task, link: Sequence[str], output: Path, map_file: Path, 
                 continue  # compiled without the plugin
             return complaint
         kept = map_file.read_text("utf-8", "replace")
-        more = [AWS_DISPATCHER] if DISPATCHES.search(kept) and AWS_DISPATCHER in link else []
+        more = [AWS_DISPATCHER] if DISPATCHES.search(kept) else []
         if more:
             complaint = _run(words + lean + more, progress)
             kept = kept if complaint else map_file.read_text("utf-8", "replace")
