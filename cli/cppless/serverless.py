@@ -211,4 +211,4 @@ def start_local_cloud(progress: Progress) -> None:
     except ImportError as error:
         raise Problem("no endpoint and no AWS credentials are set, and this cppless has no local cloud",
                       "set AWS_ENDPOINT_URL, or run `aws configure`") from error
-    os.environ.update(local.ensure(progress).environment())
+    os.environ.update(local.ensure(progress))
