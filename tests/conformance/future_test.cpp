@@ -224,6 +224,7 @@ TEST_CASE("A waiting task that is cancelled is not started") {
 }
 
 TEST_CASE("A waiting task is run however many behind it are cancelled") {
+  if (is_remote()) return;  // it would keep each of many workers busy
   auto instance = make_instance();
   std::vector<cppless::future<void>> blockers;
   if (has_processes()) {
