@@ -18,20 +18,22 @@ endif()
 
 # For the lambda dispatcher. Linked as needed: a program that does not use it does not load them.
 set(cppless_as_needed "")
-foreach(each "nghttp2;nghttp2/nghttp2.h;libnghttp2-dev" "ssl;openssl/ssl.h;libssl-dev"
-             "crypto;openssl/sha.h;libssl-dev")
-  list(GET each 0 library)
-  list(GET each 1 header)
-  list(GET each 2 package)
-  string(TOUPPER ${library} upper)
-  find_path(CPPLESS_${upper}_INCLUDE_DIR ${header})
-  find_library(CPPLESS_${upper}_LIBRARY ${library})
-  if(NOT CPPLESS_${upper}_INCLUDE_DIR OR NOT CPPLESS_${upper}_LIBRARY)
-    message(FATAL_ERROR "cppless: ${header} or lib${library} not found: install ${package}, or set "
-                        "CPPLESS_${upper}_INCLUDE_DIR and CPPLESS_${upper}_LIBRARY")
-  endif()
-  string(APPEND cppless_as_needed ",${CPPLESS_${upper}_LIBRARY}")
-endforeach()
+if(NOT CPPLESS_FUNCTION_SIDE_ONLY)
+  foreach(each "nghttp2;nghttp2/nghttp2.h;libnghttp2-dev" "ssl;openssl/ssl.h;libssl-dev"
+               "crypto;openssl/sha.h;libssl-dev")
+    list(GET each 0 library)
+    list(GET each 1 header)
+    list(GET each 2 package)
+    string(TOUPPER ${library} upper)
+    find_path(CPPLESS_${upper}_INCLUDE_DIR ${header})
+    find_library(CPPLESS_${upper}_LIBRARY ${library})
+    if(NOT CPPLESS_${upper}_INCLUDE_DIR OR NOT CPPLESS_${upper}_LIBRARY)
+      message(FATAL_ERROR "cppless: ${header} or lib${library} not found: install ${package}, or set "
+                          "CPPLESS_${upper}_INCLUDE_DIR and CPPLESS_${upper}_LIBRARY")
+    endif()
+    string(APPEND cppless_as_needed ",${CPPLESS_${upper}_LIBRARY}")
+  endforeach()
+endif()
 
 add_library(cppless::dependencies INTERFACE IMPORTED GLOBAL)
 target_link_libraries(cppless::dependencies INTERFACE Threads::Threads
