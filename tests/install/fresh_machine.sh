@@ -16,9 +16,11 @@ fail() { printf 'fresh_machine: error: %s\n' "$*" >&2; exit 2; }
 if [ "${1-}" = --inside ]; then
   root=$2
   shift 2
+  mount --bind "$root" "$root"  # a mount point, as the root of a machine is
   mount --bind /proc "$root/proc"
   mount --bind /dev "$root/dev"
   mount -t tmpfs -o nosuid,nodev,mode=1777 shm "$root/dev/shm"
+  mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
   failed=0
   for command in "$@"; do
     say "$command"

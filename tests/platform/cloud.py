@@ -14,6 +14,7 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
+from typing import Callable
 
 import boto3
 from botocore.config import Config
@@ -41,7 +42,9 @@ def code(**more: bytes) -> bytes:
 
 
 class Cloud:
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, before_start: Callable[[], object] | None = None) -> None:
+        """`before_start` runs in the server's process before it becomes the server."""
+        self.before_start = before_start
         self.directory = Path(tempfile.mkdtemp(prefix="cppless-platform-"))
         self.options = options
         self.start()
@@ -49,7 +52,8 @@ class Cloud:
     def start(self) -> None:
         self.log = open(self.directory / "server.log", "ab")
         self.server = subprocess.Popen([SERVER, "--state", self.state, "--port", "0", "--tls-port", "0", *self.options],
-                                       stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+                                       stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
+                                       preexec_fn=self.before_start)
         running = self.state / "running.json"
         end = time.monotonic() + 30
         while not (running.exists() and json.loads(running.read_text())["pid"] == self.server.pid):
@@ -58,6 +62,12 @@ class Cloud:
             time.sleep(0.01)
         about = json.loads(running.read_text())
         self.port, self.tls_port = about["port"], about["tls_port"]
+
+    @property
+    def missing(self) -> list[str]:
+        """What the kernel does not give the platform here, as it says at its start."""
+        mark = "missing here: "
+        return [line.split(mark)[1] for line in (self.directory / "server.log").read_text().splitlines() if mark in line]
 
     @property
     def state(self) -> Path:

@@ -3,17 +3,31 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import unittest
 
 from cloud import Cloud, code
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def lose_right_to_mount() -> None:
+    """As in most containers: root, but without CAP_SYS_ADMIN."""
+    drop_from_bounding_set, sys_admin = 24, 21
+    if LIBC.prctl(drop_from_bounding_set, sys_admin, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
 
 class Isolation(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.cloud = Cloud()
+        for each in cls.cloud.missing:
+            if "namespace" in each or "file system" in each:
+                cls.cloud.close()
+                raise unittest.SkipTest(each)
         cls.cloud.create("f", Code={"ZipFile": code(secret=b"mine")})
         cls.cloud.create("g", Code={"ZipFile": code(secret=b"of another")})
 
@@ -110,6 +124,19 @@ class Isolation(unittest.TestCase):
             except OSError:
                 continue
         return found
+
+
+@unittest.skipUnless(os.geteuid() == 0, "another user has no such right anyway")
+class Unconfined(unittest.TestCase):
+    def test_without_sandboxes_functions_run_and_the_server_says_so(self) -> None:
+        cloud = Cloud(before_start=lose_right_to_mount)
+        self.addCleanup(cloud.close)
+        self.assertTrue(any("namespace" in each for each in cloud.missing), cloud.missing)
+        cloud.create("f", Code={"ZipFile": code(secret=b"mine")})
+        self.assertEqual(cloud.run("f", "read", "/var/task/secret"), "mine")
+        self.assertEqual(cloud.run("f", "count"), "1")
+        self.assertIn("exit status 7", cloud.invoke("f", "exit", "7")["Payload"]["errorMessage"])
+        self.assertRegex(cloud.run("f", "read", str(cloud.state / "credentials")), "^error: Permission denied")
 
 
 if __name__ == "__main__":

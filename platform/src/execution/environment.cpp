@@ -290,7 +290,6 @@ void environment::set_frozen(bool frozen) {
   if (frozen_ == frozen || ended_) return;
   frozen_ = frozen;
   if (around_.launcher.groups().has("freezer")) return around_.launcher.groups().freeze(cgroup_, frozen);
-  if (!around_.launcher.can().namespaces) return;
   ::send(control_.native_handle(), frozen ? "F" : "T", 1, MSG_NOSIGNAL);
 }
 

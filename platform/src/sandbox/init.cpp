@@ -158,7 +158,6 @@ void limit(const init_task& task) {
   ::dup2(with.output, 1);
   ::dup2(with.output, 2);
   ::close_range(3, ~0u, 0);
-  if (::chdir("/var/task") != 0 && task.can->namespaces) ::_exit(126);
   if (!restrict_system_calls() && task.can->seccomp) ::_exit(126);
   ::execve(words[0], words.data(), variables.data());
   const int status = errno == ENOENT ? 127 : 126;
@@ -167,7 +166,7 @@ void limit(const init_task& task) {
 }
 
 /// Reaps orphans and obeys the server until the function ends or the server lets go.
-void supervise(pid_t function, int control, int child_signals) {
+void supervise(pid_t function, int control, int child_signals, bool is_first_process) {
   pollfd watched[] = {{control, POLLIN, 0}, {child_signals, POLLIN, 0}};
   for (;;) {
     if (::poll(watched, 2, -1) < 0 && errno != EINTR) return;
@@ -184,8 +183,9 @@ void supervise(pid_t function, int control, int child_signals) {
     if (watched[0].revents) {
       char command = 0;
       if (::recv(control, &command, 1, 0) <= 0) return;
-      // Where there is no freezer: every process of the namespace but this one.
-      ::kill(-1, command == 'F' ? SIGSTOP : SIGCONT);
+      // Where there is no freezer: every process of the namespace but this one. Without a namespace
+      // that would be whatever the user runs.
+      ::kill(is_first_process ? -1 : -function, command == 'F' ? SIGSTOP : SIGCONT);
     }
   }
 }
@@ -205,6 +205,8 @@ void run_init(const init_task& task) {
       give_up(with.control, failed);
     if (::sethostname("169", 3) != 0) give_up(with.control, "sethostname");
   }
+  // Before the change of user, who may not be allowed to go there by itself.
+  if (::chdir(task.directory.c_str()) != 0) give_up(with.control, "enter the function's directory");
   if (task.as_root || task.can->user)
     if (const char* failed = become_nobody(task)) give_up(with.control, failed);
   limit(task);
@@ -220,7 +222,7 @@ void run_init(const init_task& task) {
   if (function < 0) give_up(with.control, "fork");
   if (function == 0) execute(task, with);
   ::close(with.output);
-  supervise(function, with.control, child_signals);
+  supervise(function, with.control, child_signals, task.can->namespaces);
   if (!task.can->namespaces) ::kill(-function, SIGKILL);
   ::_exit(0);
 }

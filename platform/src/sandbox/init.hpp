@@ -3,6 +3,7 @@
 
 #include "sandbox/protocol.hpp"
 
+#include <string>
 #include <vector>
 
 namespace platform::sandbox {
@@ -16,6 +17,7 @@ struct init_task {
   unsigned uid;              ///< outside; used by root only
   bool as_root;
   bool limit_memory;         ///< by RLIMIT_DATA, as there is no cgroup
+  std::string directory;     ///< where the function starts: its code
 };
 
 /// The first process of a sandbox: prepares it, starts the function in it, reports its end over the

@@ -102,11 +102,15 @@ class spawner {
  private:
   void start(const start_request& request) {
     start_request changed = request;
-    if (!can_.namespaces)
+    if (!can_.namespaces) {  // below init_task::directory
       for (std::string& word : changed.command)
-        if (word.starts_with("/var/task/")) word = code_directory_ + "/" + request.code + word.substr(9);
+        if (word.starts_with("/var/task/")) word = "." + word.substr(9);
+      for (std::string& each : changed.environment)
+        if (each == "LAMBDA_TASK_ROOT=/var/task") each = "LAMBDA_TASK_ROOT=.";
+    }
     init_task task{&changed, &can_, server_, groups_.create("e" + std::to_string(request.id), request.memory_mb << 20),
-                   first_uid + static_cast<unsigned>(request.id % uids), as_root_, !can_.memory};
+                   first_uid + static_cast<unsigned>(request.id % uids), as_root_, !can_.memory,
+                   can_.namespaces ? "/var/task" : code_directory_ + "/" + request.code};
     unsigned long namespaces = 0;
     if (can_.namespaces) namespaces |= CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
     if (can_.network) namespaces |= CLONE_NEWNET;
