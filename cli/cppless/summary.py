@@ -29,8 +29,10 @@ def line(values: Mapping[str, int]) -> str:
              + (f" on {count(workers, 'worker')}" if workers else "")
              + f" in {duration(wall)}",
              f"{duration(work)} in tasks"]
-    if wall > 0:
+    if wall > 0 and workers:
         parts.append(f"speed-up {work / wall:.1f}x over serial task time")
+    elif wall > 0:  # elsewhere, where nobody knows how many share a core
+        parts.append(f"{work / wall:.1f} at once on average")
     parts.append(count(values.get("retries", 0), "retry", "retries"))
     failed = values.get("failed", 0)
     if failed:

@@ -29,6 +29,10 @@ class Summary(unittest.TestCase):
             "1,000 tasks on 2 workers in 1.20 s, 2.28 s in tasks, "
             "speed-up 1.9x over serial task time, 1 retry")
 
+    def test_elsewhere_than_on_workers_of_this_machine_no_speed_up_is_claimed(self) -> None:
+        self.assertEqual(summary.line({"tasks": 64, "wall_ns": 2_000_000_000, "task_ns": 66_000_000_000}),
+                         "64 tasks in 2.00 s, 66.0 s in tasks, 33.0 at once on average, 0 retries")
+
     def test_failures_are_told(self) -> None:
         self.assertTrue(summary.line({"tasks": 1, "failed": 1, "wall_ns": 5}).endswith(", 1 failed"))
 

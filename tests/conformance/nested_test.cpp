@@ -175,6 +175,22 @@ TEST_CASE("Nested statistics are those of the nested task") {
   CHECK(future.get());
 }
 
+TEST_CASE("The time a task waits for its own tasks is told apart") {
+  if (variable("CPPLESS_DISPATCHER") != "local") return;
+  auto instance = make_instance();
+  bool has_slept = false;
+  cppless::dispatch(instance, [] {
+    auto inner = make_instance();
+    cppless::async(inner, [] { std::this_thread::sleep_for(60ms); }).get();
+    std::this_thread::sleep_for(10ms);
+    return true;
+  }, has_slept);
+  const auto statistics = instance.wait_one().statistics;
+  CHECK(has_slept);
+  CHECK(statistics.waited >= 50ms);
+  CHECK(statistics.run - statistics.waited >= 10ms);
+}
+
 TEST_CASE("A task may cancel its own tasks, waiting or running") {
   if (!has_processes()) return;
   auto instance = make_instance();

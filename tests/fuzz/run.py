@@ -22,6 +22,11 @@ ROOT = HERE.parents[1]
 LIBRARY = ROOT / "library"
 PLATFORM = ROOT / "platform" / "src"
 
+def sources_of(*rooms):
+    return [f"{room}/{path.name}" for room in rooms for path in sorted((LIBRARY / "src" / room).glob("*.cpp"))
+            if not path.name.endswith(("_test.cpp", "_main.cpp"))]
+
+
 # name: (sources of the library beside those of the base and wire rooms, longest input)
 TARGETS = {
     "values": ([], 4096),
@@ -32,6 +37,7 @@ TARGETS = {
     "lambda_texts": (["lambda/answer.cpp", "lambda/credentials_json.cpp", "lambda/shared_config.cpp",
                       "lambda/sha256.cpp", "lambda/signature.cpp", "http/url.cpp",
                       "task/described_exception.cpp", "task/entry.cpp"], 4096),
+    "worker_frames": (sources_of("trace", "task", "process"), 1024),
 }
 
 # Parsers of the local cloud, where its libraries are installed: (its sources, longest input).
@@ -55,12 +61,6 @@ def find_compiler():
         if shutil.which(name):
             return name
     sys.exit("fuzz: no clang++ found; install clang-19 (tools/setup) or set CPPLESS_FUZZ_CXX")
-
-
-def library_sources():
-    rooms = [LIBRARY / "src" / room for room in ("base", "wire")]
-    return [path for room in rooms for path in sorted(room.glob("*.cpp"))
-            if not path.name.endswith("_test.cpp")]
 
 
 def run(command, **options):
@@ -90,7 +90,8 @@ def build(compiler, folder, names):
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
-            common = list(pool.map(compile_common, library_sources() + [HERE / "driver.cpp"]))
+            common = list(pool.map(compile_common, [*map((LIBRARY / "src").joinpath, sources_of("base", "wire")),
+                                                  HERE / "driver.cpp"]))
             list(pool.map(compile_target, names))
         except RuntimeError as error:
             pool.shutdown(cancel_futures=True)

@@ -14,6 +14,7 @@ struct execution_statistics {
   bool cold = false;                     ///< It was the first task of its worker.
   std::chrono::nanoseconds queue{0};     ///< From dispatch to the start of the last attempt.
   std::chrono::nanoseconds run{0};       ///< Last attempt in the worker: decode, call, encode.
+  std::chrono::nanoseconds waited{0};    ///< Of `run`: for tasks that it dispatched. Local only.
   std::chrono::nanoseconds total{0};     ///< From dispatch until the result was in place.
   unsigned attempts = 0;                 ///< Times it was started; more than 1 after a lost worker.
   std::uint64_t peak_memory = 0;         ///< Bytes: largest resident size its worker has had so far.

@@ -253,7 +253,8 @@ void pool::take(std::uint32_t worker_index, const finished_record& record,
   made.is_cold = record.is_cold != 0;
   made.started = record.started;
   made.ended = record.ended;
-  made.peak_memory = record.peak_memory;
+  made.peak_memory_kib = record.peak_memory_kib;
+  made.waited_us = record.waited_us;
   made.result_size = record.result_size;
   if (made.result_size <= first_line_result_bytes) {
     std::memcpy(made.result, record.inline_result, first_line_result_bytes);
@@ -287,7 +288,9 @@ void pool::settle_arrival(arrival& finished) {
   const std::uint64_t ran = since(finished.started, finished.ended);
   statistics.queue = std::chrono::nanoseconds(clock.to_ns(queued));
   statistics.run = std::chrono::nanoseconds(clock.to_ns(ran));
-  statistics.peak_memory = finished.peak_memory;
+  statistics.waited = std::min(statistics.run, std::chrono::nanoseconds(
+                                                   std::uint64_t{finished.waited_us} * 1000));
+  statistics.peak_memory = std::uint64_t{finished.peak_memory_kib} * 1024;
   const std::uint64_t size = finished.result_size;
   const std::byte* data = finished.result;
   if (size > inline_result_bytes) {

@@ -72,6 +72,9 @@ class pool final : public instance_core {
     bool is_waiting = false;       ///< Its task waits for tasks of its own.
     bool is_parked = false;
     unsigned failed_starts = 0;
+    std::string fault;             ///< What it wrote that no worker writes; it is killed for that.
+    std::uint64_t outbox_read = 0; ///< Guarded by messages_mutex_.
+    std::uint64_t inbox_written = 0;
     std::vector<inbox_block> inbox_blocks;  ///< Lent to messages the worker has not read yet.
     std::deque<inbox_message> unsent;       ///< Messages for which the inbox has no room.
   };
@@ -86,7 +89,8 @@ class pool final : public instance_core {
     bool is_cold;
     std::uint64_t started;
     std::uint64_t ended;
-    std::uint64_t peak_memory;
+    std::uint32_t peak_memory_kib;
+    std::uint32_t waited_us;
     std::uint64_t result_size;
     std::uint64_t result_offset;
     std::shared_ptr<const shared_memory> memory;  ///< Where a large result lies.
@@ -145,6 +149,7 @@ class pool final : public instance_core {
   void read_output(std::uint32_t index, bool ends);
   void bury(std::uint32_t index);
   bool any_worker_has_started() const noexcept;
+  bool is_lost(const slot_state& state, const flight& entry, std::uint32_t dead) const noexcept;
   void settle_losses(std::uint32_t index, const std::string& how);
   void give_up(const failure& reason);
   int look_after_results(bool rung);
@@ -152,6 +157,8 @@ class pool final : public instance_core {
 
   // pool_nested.cpp: tasks dispatched by tasks
   bool handle_messages();
+  static void end_faulty(worker& writer, const std::string& what);
+  void handle_outbox(std::uint32_t index);
   void handle(std::uint32_t index, const outbox_message& message);
   void submit_nested(std::uint32_t index, const outbox_message& message);
   void reply(std::uint64_t key, inbox_message message, std::span<const std::byte> bytes);

@@ -73,16 +73,33 @@ bool pool::handle_messages() {
   if (!handling.owns_lock()) return false;
   const std::uint32_t messages = control_->messages.load(std::memory_order_acquire);
   if (messages_seen_.exchange(messages) == messages) return false;
-  for (std::uint32_t index = 0; index < workers_used_.load(); ++index) {
-    auto& outbox = control_->workers[index].outbox;
-    while (!outbox.is_empty()) {
-      handle(index, outbox.front());
-      outbox.pop();
-    }
-  }
+  for (std::uint32_t index = 0; index < workers_used_.load(); ++index) handle_outbox(index);
   const std::lock_guard lock(mutex_);
   balance();
   return true;
+}
+
+// What no worker writes: what else it writes cannot be relied on either.
+void pool::end_faulty(worker& writer, const std::string& what) {
+  if (!writer.process.is_running() || !writer.fault.empty()) return;
+  writer.fault = "worker process " + std::to_string(writer.process.pid()) + " was ended, as it " + what;
+  writer.process.kill();
+}
+
+// The worker can write both ends of its outbox, so the host keeps for itself how far it has read.
+void pool::handle_outbox(std::uint32_t index) {
+  auto& outbox = control_->workers[index].outbox;
+  std::uint64_t& read = workers_[index].outbox_read;
+  const std::uint64_t end = outbox.tail.load(std::memory_order_acquire);
+  if (end - read > outbox.capacity) {
+    const std::lock_guard lock(mutex_);
+    end_faulty(workers_[index], "claimed " + std::to_string(end - read) +
+                                    " messages in its outbox of " + std::to_string(outbox.capacity));
+    return;
+  }
+  for (; read != end; outbox.head.store(++read, std::memory_order_release)) {
+    handle(index, outbox.at(read));
+  }
 }
 
 void pool::handle(std::uint32_t index, const outbox_message& message) {
@@ -154,7 +171,7 @@ void pool::reply(std::uint64_t key, inbox_message message, std::span<const std::
     std::size_t capacity = bytes.size();
     message.offset = request_arena_.allocate(capacity);
     std::memcpy(requests_.data() + message.offset, bytes.data(), bytes.size());
-    const std::uint64_t position = record.inbox.tail.load() + to.unsent.size();
+    const std::uint64_t position = to.inbox_written + to.unsent.size();
     to.inbox_blocks.push_back({position, message.offset, capacity});
   }
   to.unsent.push_back(message);
@@ -162,15 +179,21 @@ void pool::reply(std::uint64_t key, inbox_message message, std::span<const std::
 }
 
 void pool::deliver_unsent(worker& to, worker_record& record) {
-  const std::uint64_t read = record.inbox.head.load(std::memory_order_acquire);
+  auto& inbox = record.inbox;
+  const std::uint64_t read = inbox.head.load(std::memory_order_acquire);
+  if (to.inbox_written - read > inbox.capacity) {
+    end_faulty(to, "claimed to have read " + std::to_string(read) + " messages of " +
+                       std::to_string(to.inbox_written));
+    return;
+  }
   std::erase_if(to.inbox_blocks, [&](const inbox_block& each) {
     if (each.position >= read) return false;
     request_arena_.release(each.offset, each.capacity);
     return true;
   });
   if (to.unsent.empty()) return;
-  while (!to.unsent.empty() && !record.inbox.is_full()) {
-    record.inbox.push(to.unsent.front());
+  while (!to.unsent.empty() && to.inbox_written - read < inbox.capacity) {
+    inbox.write(to.inbox_written++, to.unsent.front());
     to.unsent.pop_front();
   }
   record.inbox_word.fetch_add(1, std::memory_order_seq_cst);

@@ -131,8 +131,13 @@ bool pool::start_worker(std::uint32_t index) {
   control_->asleep[index / 64].fetch_and(~(std::uint64_t{1} << (index % 64)));
   record.output_is_read.store(0);
   record.line_is_open.store(0);
-  record.outbox.head.store(record.outbox.tail.load());
-  record.inbox.head.store(record.inbox.tail.load());
+  {
+    const std::lock_guard handling(messages_mutex_);
+    for (auto* end : {&record.outbox.head, &record.outbox.tail, &record.inbox.head, &record.inbox.tail}) {
+      end->store(0);
+    }
+    workers_[index].outbox_read = workers_[index].inbox_written = 0;
+  }
   record.current_start.store(ticks());
   record.first_record = records_read_[index].load(std::memory_order_relaxed);
   try {
@@ -171,7 +176,7 @@ void pool::bury(std::uint32_t index) {
   if (!workers_[index].process.is_running()) return;
   read_output(index, true);
   const auto& records = control_->finished[index];
-  while (records.has(records_read_[index].load(std::memory_order_relaxed))) drain(false);
+  if (records.has(records_read_[index].load(std::memory_order_relaxed))) drain(false);
   const bool reached_loop = control_->workers[index].is_alive.load() != 0;
   std::string how;
   std::uint64_t parent_key = 0;
@@ -182,6 +187,7 @@ void pool::bury(std::uint32_t index) {
     parent_key = key_of(index);
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, dead.process.pid_descriptor(), nullptr);
     how = dead.process.reap();
+    if (!dead.fault.empty()) how = std::exchange(dead.fault, {});
     --running_;
     dead.is_waiting = dead.is_parked = false;
     failed_starts = dead.failed_starts = reached_loop ? 0 : dead.failed_starts + 1;
@@ -217,6 +223,15 @@ bool pool::any_worker_has_started() const noexcept {
   return false;
 }
 
+// Whether the dead worker had the task; or a worker has written to the slot what would keep the task
+// from ever ending.
+bool pool::is_lost(const slot_state& state, const flight& entry, std::uint32_t dead) const noexcept {
+  if (state.generation != entry.generation) return true;
+  if (state.phase == slot_phase::ready) return false;
+  return state.phase != slot_phase::taken || state.worker == dead || state.worker >= max_workers ||
+         !workers_[state.worker].process.is_running();
+}
+
 // What a dead worker was running is tried again or reported; finished tasks are not lost.
 void pool::settle_losses(std::uint32_t index, const std::string& how) {
   std::vector<std::pair<std::unique_ptr<job>, failure>> losses;
@@ -228,10 +243,7 @@ void pool::settle_losses(std::uint32_t index, const std::string& how) {
     for (std::uint32_t at = 0; at < slot_count; ++at) {
       flight& entry = flights_[at];
       const slot_state state = slot_state::unpack(control_->slots[at].state.load());
-      if (entry.what == nullptr || state.worker != index || state.generation != entry.generation) {
-        continue;
-      }
-      if (state.phase != slot_phase::taken) continue;
+      if (entry.what == nullptr || !is_lost(state, entry, index)) continue;
       std::unique_ptr<job> what = std::move(entry.what);
       // Of a task that ran another one in place, the worker's record has that one's start.
       const std::uint64_t started = what->limits.timeout_ns != 0

@@ -78,7 +78,8 @@ struct alignas(64) finished_record {
   std::uint64_t started;
   std::uint64_t ended;
   std::uint64_t result_size;
-  std::uint64_t peak_memory;
+  std::uint32_t peak_memory_kib;
+  std::uint32_t waited_us;  ///< For tasks that it dispatched.
   union {
     std::byte inline_result[inline_result_bytes];  ///< Where result_size fits.
     std::uint64_t result_offset;                   ///< Else: in the worker's own memory.
@@ -148,12 +149,15 @@ struct task_queue {
   }
 };
 
-/// One producer, one consumer. Full or empty is for the two sides to look at first.
+/// One producer, one consumer. Full or empty is for the two sides to look at first. The host trusts
+/// neither end and keeps its own for itself.
 template <class Message, std::uint32_t Cells>
 struct message_ring {
   alignas(64) std::atomic<std::uint64_t> head{0};
   alignas(64) std::atomic<std::uint64_t> tail{0};
   Message cells[Cells];
+
+  static constexpr std::uint32_t capacity = Cells;
 
   bool is_full() const noexcept {
     return tail.load(std::memory_order_relaxed) - head.load(std::memory_order_acquire) >= Cells;
@@ -161,14 +165,16 @@ struct message_ring {
   bool is_empty() const noexcept {
     return head.load(std::memory_order_relaxed) == tail.load(std::memory_order_acquire);
   }
+  /// By the producer, whose how manieth message this is.
+  void write(std::uint64_t position, const Message& message) noexcept {
+    cells[position % Cells] = message;
+    tail.store(position + 1, std::memory_order_release);
+  }
   void push(const Message& message) noexcept {
-    const std::uint64_t at = tail.load(std::memory_order_relaxed);
-    cells[at % Cells] = message;
-    tail.store(at + 1, std::memory_order_release);
+    write(tail.load(std::memory_order_relaxed), message);
   }
-  Message front() const noexcept {
-    return cells[head.load(std::memory_order_relaxed) % Cells];
-  }
+  Message at(std::uint64_t position) const noexcept { return cells[position % Cells]; }
+  Message front() const noexcept { return at(head.load(std::memory_order_relaxed)); }
   void pop() noexcept {
     head.store(head.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

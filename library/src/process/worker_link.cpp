@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
+#include "base/ticks.hpp"
 
 namespace cppless::detail {
 namespace {
@@ -158,6 +159,7 @@ void worker_link::settle(job& settled, const inbox_message& message) const {
 }
 
 void worker_link::drive(nested_instance& driver, time_point until) {
+  const std::uint64_t begin = ticks();
   if (!spin(driver, spins_before_announcing)) {
     {
       const std::lock_guard lock(mutex_);
@@ -170,6 +172,7 @@ void worker_link::drive(nested_instance& driver, time_point until) {
     if (--waiting_threads_ == 0) post({outbox_message::kind_type::wait_ends, 0, 0, 0, 0});
   }
   pump(driver);
+  loop_.add_wait(begin);
 }
 
 // True if there is a message or there was an interruption.

@@ -31,6 +31,10 @@ constexpr std::uint64_t shortest_write_ns = 500;
 // Runs that may have changed the peak; asking the kernel costs more than a short task takes.
 constexpr std::uint64_t worth_measuring_ns = 20'000;
 
+std::uint32_t clamped(std::uint64_t value) noexcept {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xffffffff));
+}
+
 void encode_exception(sink& to) {
   const described_exception thrown = describe_current_exception();
   to.truncate(0);
@@ -243,6 +247,7 @@ void worker_loop::run_slot(std::uint32_t index) {
   record_->current_identity.store(slot.identity, std::memory_order_relaxed);
   record_->current_start.store(started, std::memory_order_relaxed);
   const bool is_cold = std::exchange(is_cold_, false);
+  const std::uint64_t outer_waited = std::exchange(waited_, 0);
   result_sink result(blocks_);
   ++depth_;
   const run_outcome outcome = execute(slot, started, result);
@@ -250,7 +255,9 @@ void worker_loop::run_slot(std::uint32_t index) {
   const std::uint64_t ended = ticks();
   tick_clock::get().refine(ended);
   const std::uint64_t run_ns = tick_clock::get().to_ns(ended - started);
-  if (run_ns >= worth_measuring_ns || peak_memory_ == 0) peak_memory_ = peak_resident_bytes();
+  if (run_ns >= worth_measuring_ns || peak_memory_kib_ == 0) {
+    peak_memory_kib_ = clamped(peak_resident_bytes() / 1024);
+  }
   const bool has_paused = finish_output(run_ns);
   if (depth_ != 0) {
     record_->current_identity.store(outer_identity, std::memory_order_relaxed);
@@ -262,7 +269,9 @@ void worker_loop::run_slot(std::uint32_t index) {
   record.is_cold = is_cold ? 1 : 0;
   record.started = started;
   record.ended = ended;
-  record.peak_memory = peak_memory_;
+  record.peak_memory_kib = peak_memory_kib_;
+  record.waited_us = waited_ == 0 ? 0 : clamped(tick_clock::get().to_ns(waited_) / 1000);
+  waited_ = outer_waited;
   hand_in(record, result, slot);
   last_end_ = has_paused ? 0 : ended;
 }
@@ -309,6 +318,10 @@ void worker_loop::hand_in(finished_record& record, result_sink& result,
   record.number.store(++finished_count_, std::memory_order_release);
   prefetch_for_writing(&finished_->at(finished_count_));
   ring();
+}
+
+void worker_loop::add_wait(std::uint64_t begin) noexcept {
+  if (std::this_thread::get_id() == thread_) waited_ += ticks() - begin;
 }
 
 void worker_loop::ring() noexcept {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -96,6 +97,10 @@ class worker_loop {
   const shared_memory& memory() const noexcept { return memory_; }
   result_blocks& blocks() noexcept { return blocks_; }
 
+  /// The task has waited since `begin` (ticks) for tasks that it dispatched. Counts only on the
+  /// task's own thread: beside others, it is no time lost.
+  void add_wait(std::uint64_t begin) noexcept;
+
   /// Tells the host that something is done, if it is not looking by itself.
   void ring() noexcept;
 
@@ -126,7 +131,9 @@ class worker_loop {
   std::unordered_map<std::uint64_t, const entry*> entries_;
   const entry* last_found_ = nullptr;
   bool is_cold_ = true;
-  std::uint64_t peak_memory_ = 0;
+  std::uint32_t peak_memory_kib_ = 0;
+  std::thread::id thread_ = std::this_thread::get_id();
+  std::uint64_t waited_ = 0;  ///< Ticks, of the task that runs now.
   std::uint64_t last_end_ = 0;  ///< When the task before ended; 0 if there was a pause since.
   unsigned depth_ = 0;
 };

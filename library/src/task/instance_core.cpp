@@ -60,7 +60,7 @@ void add(run_totals::batch& to, const job& finished) noexcept {
   to.finished += 1;
   to.failed += finished.thrown() != nullptr ? 1 : 0;
   to.retries += statistics.attempts > 1 ? statistics.attempts - 1 : 0;
-  to.task_ns += static_cast<std::uint64_t>(statistics.run.count());
+  to.task_ns += static_cast<std::uint64_t>((statistics.run - statistics.waited).count());
 }
 
 }  // namespace
