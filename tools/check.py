@@ -74,8 +74,8 @@ class Step:
         results.unlink(missing_ok=True)
         output, status = self.run(
             ["ctest", "--test-dir", str(BUILD / preset), "--output-junit", str(results), "--timeout", "600",
-             "--no-tests=error", "--test-output-size-passed", "1000000", "--test-output-size-failed",
-             "1000000", "--output-on-failure", *options])
+             "--no-tests=error", "--parallel", str(os.cpu_count() or 1), "--test-output-size-passed",
+             "1000000", "--test-output-size-failed", "1000000", "--output-on-failure", *options])
         if not results.exists():
             print(output[-3000:], flush=True)
             raise Broken(f"ctest ended with status {status}")

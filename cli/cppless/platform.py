@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -89,7 +90,22 @@ def answers(endpoint: str) -> bool:
 def ensure(progress: Progress, state: Path | None = None, options: tuple[str, ...] = ()) -> dict[str, str]:
     """The environment to use the running platform with; it is started (and built) if there is none."""
     where = state or state_directory()
-    return (running(where) or start(where, list(options), progress)).environment()
+    found = running(where)
+    if found is None:
+        ports = [word for name, port in (("--port", 9555), ("--tls-port", 9556)) if name not in options and is_taken(port)
+                 for word in (name, "0")]
+        found = start(where, [*options, *ports], progress)
+    return found.environment()
+
+
+def is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
 
 
 def start(state: Path, options: list[str], progress: Progress) -> Running:

@@ -89,7 +89,7 @@ def find_package(case: Case) -> None:
 def find_package_without_plugin(case: Case) -> None:
     build = case.work / case.name / "package-g++"
     shutil.rmtree(build, ignore_errors=True)
-    consume(build, case.kind, "g++", f"-DCMAKE_PREFIX_PATH={case.prefix}")
+    consume(build, case.kind, "g++-12", f"-DCMAKE_PREFIX_PATH={case.prefix}")
 
 
 def too_new_a_version_is_refused(case: Case) -> None:
