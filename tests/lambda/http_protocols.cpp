@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -144,8 +145,8 @@ class http2 final : public protocol {
     const bool has_request = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     if (!has_request || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     http2& of = self(context);
-    if (of.is_going_away_) return 0;  // as it said
     const std::int32_t id = frame->hd.stream_id;
+    if (id > of.last_stream_) return 0;  // as it said when it went away
     of.wire_.take(std::move(of.streams_[id].asked),
                   [&of, id](const answer& given) { of.respond(id, given); });
     return 0;
@@ -183,9 +184,7 @@ class http2 final : public protocol {
                                                                          : NGHTTP2_INTERNAL_ERROR);
         return flush();
       case fault::go_away_before:
-        is_going_away_ = true;
-        ::nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, std::max(0, id - 2),
-                                NGHTTP2_NO_ERROR, nullptr, 0);
+        go_away(std::max(0, id - 2));
         return flush();
       default: break;
     }
@@ -206,9 +205,14 @@ class http2 final : public protocol {
     body.read_callback = &read_body;
     ::nghttp2_submit_response(session_, id, headers.data(), headers.size(), &body);
     if (given.spoilt == fault::go_away_after) {
-      ::nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR, nullptr, 0);
+      go_away(::nghttp2_session_get_last_proc_stream_id(session_));
     }
     flush();
+  }
+
+  void go_away(std::int32_t last) {
+    last_stream_ = std::min(last_stream_, last);
+    ::nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, last_stream_, NGHTTP2_NO_ERROR, nullptr, 0);
   }
 
   void flush() {
@@ -224,7 +228,7 @@ class http2 final : public protocol {
   connection& wire_;
   nghttp2_session* session_ = nullptr;
   bool is_reading_ = false;
-  bool is_going_away_ = false;
+  std::int32_t last_stream_ = std::numeric_limits<std::int32_t>::max();
   std::map<std::int32_t, stream> streams_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <vector>
@@ -125,7 +126,11 @@ std::optional<answer> service::check_signature(const request& asked) const {
   const hex_digest hash = to_hex(sha256::of(asked.body));
   const std::string right = signature_of({asked.method, asked.path, "", headers}, view(hash),
                                          secret_access_key, header("x-amz-date"), said->scope);
-  if (said->access_key_id != access_key_id || header("x-amz-security-token") != session_token) {
+  const std::string token = header("x-amz-security-token");
+  if (token != session_token && std::find(expired_tokens.begin(), expired_tokens.end(), token) != expired_tokens.end()) {
+    return refuse("ExpiredTokenException", "The security token included in the request is expired");
+  }
+  if (said->access_key_id != access_key_id || token != session_token) {
     return refuse("UnrecognizedClientException", "The security token is invalid.");
   }
   if (!is_same_signature(said->signature, right)) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include <cppless/cppless.hpp>
 
@@ -49,6 +50,7 @@ class service {
   /// What the service takes for the present, relative to the clock.
   std::atomic<int> skew_seconds{0};
   std::string session_token;
+  std::vector<std::string> expired_tokens;
 
  private:
   answer respond(const request& asked);

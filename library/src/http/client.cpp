@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::uint8_t most_resends = 100;
 constexpr auto watch_interval = std::chrono::milliseconds(500);
+// Before another connection is tried where one could not be made.
+constexpr auto pause_after_failure = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -101,6 +103,7 @@ void http_client::turn() {
 }
 
 void http_client::open_connections() {
+  if (clock::now() < no_opening_before_) return;
   // What one takes is known only when the first has been told by the server.
   if (options_.wanted == version::http2) {
     if (connections_.empty() && !openings_.empty()) return;
@@ -124,6 +127,7 @@ void http_client::open_connection() {
 }
 
 void http_client::on_opened(opening& which, std::string_view protocol) {
+  no_opening_before_ = {};
   const bool is_http2 =
       options_.wanted == version::http2 && (!origin_.is_tls || protocol == "h2");
   std::shared_ptr<http_stream> stream = which.release();
@@ -147,8 +151,11 @@ void http_client::on_opened(opening& which, std::string_view protocol) {
 
 void http_client::on_not_opened(opening& which, const http_failure& why) {
   retire_opening(which);
+  no_opening_before_ = clock::now() + pause_after_failure;
+  watch(no_opening_before_);
   // Whoever waits may still be served by another connection.
   if (!connections_.empty() || !openings_.empty()) return;
+  no_opening_before_ = {};
   exchange_list failed = std::exchange(waiting_, {});
   while (http_exchange* const each = failed.pop_front()) each->on_failure(why);
 }
@@ -233,6 +240,7 @@ void http_client::look_after_all() {
     if (at < connections_.size() && connections_[at].get() == &each) ++at;
   }
   clean_up();
+  if (!waiting_.empty()) plan_turn();
   if (!connections_.empty() || !openings_.empty() || !waiting_.empty()) {
     watch(now + watch_interval);
   }

@@ -95,6 +95,7 @@ class http_client final : public http_connection::owner {
   bool has_turn_ = false;
   boost::asio::steady_timer timer_;
   clock::time_point timer_at_ = clock::time_point::max();
+  clock::time_point no_opening_before_{};
   std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
 };
 

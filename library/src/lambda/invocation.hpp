@@ -54,6 +54,7 @@ class invocation final : public http_exchange {
   std::uint64_t sent = 0;  ///< Last attempt, in ticks.
   std::uint64_t number = 0;   ///< For the sending rate.
   unsigned attempts = 0;      ///< That may have started the task.
+  unsigned signature_state = 0;  ///< With which it was signed last.
   unsigned refusals = 0;      ///< In a row, that have not.
   bool has_new_credentials = false;
 

@@ -95,6 +95,7 @@ void lambda_instance::take_news() {
     is_renewing_ = false;
     renew_at_ = renewal_time(*credentials, std::chrono::system_clock::now());
     signer_.use(std::move(*credentials));
+    ++signature_state_;
   }
   for (invocation* at = incoming.first(); at != nullptr; at = at->next) {
     at->due_ns = at->deadline_ns;

@@ -100,6 +100,7 @@ class lambda_instance final : public instance_core {
   sending_rate rate_;
   retry_budget budget_;
   std::minstd_rand random_;
+  unsigned signature_state_ = 0;  ///< Changes with clock_offset_ and the credentials.
   std::chrono::seconds clock_offset_{0};  ///< To be added to the wall clock before signing.
   boost::asio::steady_timer timer_;
   std::uint64_t timer_at_ns_ = 0;  ///< 0: not set.

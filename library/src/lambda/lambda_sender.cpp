@@ -82,6 +82,7 @@ http_request lambda_instance::request_of(invocation& of) {
   of.reset_answer();
   of.sent = ticks();
   of.number = rate_.sent();
+  of.signature_state = signature_state_;
   signer_.set_time(std::chrono::system_clock::now() + clock_offset_);
   const std::string_view authorization = signer_.sign(of.function->kind, of.body_hash);
   headers_.clear();
@@ -197,17 +198,18 @@ void lambda_instance::fail(invocation& which, failure reason) {
 
 // Whether it is worth while to sign it anew: the clock was wrong, or the credentials have expired.
 bool lambda_instance::mend_signature(invocation& which) {
-  if (++which.refusals > 3) return false;
+  // What refused this one may have been mended while it was under way.
+  if (which.signature_state != signature_state_) return true;
+  if (++which.refusals >= most_refusals) return false;
   const wall_time now = std::chrono::system_clock::now();
   if (const auto server = parse_http_date(which.answer.date)) {
     const auto offset = std::chrono::floor<std::chrono::seconds>(*server - now);
     if (std::chrono::abs(offset - clock_offset_) > smallest_skew) {
       clock_offset_ = offset;
+      ++signature_state_;
       return true;
     }
   }
-  // Another answer of the same moment may have set the clock right already.
-  if (std::chrono::abs(clock_offset_) > smallest_skew && which.refusals == 1) return true;
   const auto expires = signer_.credentials().expires;
   if (!expires || (which.answer.error_type.find("Expired") == std::string::npos && now < *expires)) {
     return false;
