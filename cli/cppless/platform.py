@@ -71,9 +71,10 @@ def running(state: Path) -> Running | None:
 
 
 def is_server(pid: int) -> bool:
-    """Whether this is one of our servers: a number may have gone to another process since."""
+    """Whether this is one of our servers and lives: a number may have gone to another process since."""
     try:
-        return Path(f"/proc/{pid}/comm").read_text("utf-8").startswith("cppless-platfor")
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text("utf-8").partition("(")[2].rpartition(")")
+        return name.startswith("cppless-platfor") and rest.split()[0] not in "ZX"
     except OSError:
         return False
 

@@ -31,7 +31,7 @@ def line(values: Mapping[str, int]) -> str:
              f"{duration(work)} in tasks"]
     if wall > 0 and workers:
         parts.append(f"speed-up {work / wall:.1f}x over serial task time")
-    elif wall > 0:  # elsewhere, where nobody knows how many share a core
+    elif work > wall > 0:  # elsewhere, where nobody knows how many share a core
         parts.append(f"{work / wall:.1f} at once on average")
     parts.append(count(values.get("retries", 0), "retry", "retries"))
     failed = values.get("failed", 0)

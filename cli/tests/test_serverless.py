@@ -51,6 +51,12 @@ class Serverless(CommandTest):
                 self.assertIn("verified", ran.stdout)
                 self.assertRegex(ran.stderr, r"GB-s")
 
+    def test_functions_may_throw_die_hang_and_eat_memory_while_the_cloud_is_killed(self) -> None:
+        ran = subprocess.run([ROOT / "tests" / "faults" / "cloud.py", "--invocations", "600", "--restarts", "1"],
+                             env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+        self.assertEqual(ran.returncode, 0, f"{ran.stdout}\n{ran.stderr}")
+        self.assertIn(" 0 wrong", ran.stdout)
+
     def test_it_starts_says_what_it_holds_and_stops(self) -> None:
         self.assertEqual(self.cppless("platform", "status").returncode, 1)
         self.good("platform", "start", "--port", "0", "--tls-port", "0")

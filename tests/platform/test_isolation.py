@@ -98,6 +98,7 @@ class Isolation(unittest.TestCase):
     def test_nothing_is_left_when_the_server_ends_or_is_killed(self) -> None:
         for number in (15, 9):
             cloud = Cloud()
+            self.addCleanup(cloud.close)
             cloud.create("left")
             cloud.run("left", "count")
             self.assertTrue(self.processes_of(cloud))
