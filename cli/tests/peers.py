@@ -37,15 +37,21 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError(f"{process.args} does not listen at {port}")
 
 
+def moto_python() -> Path:
+    """A Python that has moto, in a virtual environment; beside it in `bin`: moto_server and aws."""
+    directory = CACHE / "test-moto"
+    if not (directory / "bin" / "aws").exists():
+        made = subprocess.run([sys.executable, "-m", "venv", str(directory)]).returncode == 0 \
+            and subprocess.run([str(directory / "bin" / "pip"), "install", "-q", "moto[server]",
+                                "awscli"]).returncode == 0
+        if not made:
+            raise unittest.SkipTest("moto and awscli cannot be installed from PyPI")
+    return directory / "bin" / "python"
+
+
 def start_moto() -> tuple[subprocess.Popen[bytes], str]:
     """The server and its endpoint; to be killed by the caller."""
-    directory = CACHE / "test-moto"
-    server = directory / "bin" / "moto_server"
-    if not server.exists():
-        made = subprocess.run([sys.executable, "-m", "venv", str(directory)]).returncode == 0 \
-            and subprocess.run([str(directory / "bin" / "pip"), "install", "-q", "moto[server]"]).returncode == 0
-        if not made:
-            raise unittest.SkipTest("moto cannot be installed from PyPI")
+    server = moto_python().with_name("moto_server")
     port = free_port()
     process = subprocess.Popen([str(server), "-p", str(port)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL,

@@ -158,12 +158,16 @@ class Refusals(unittest.TestCase):
 
     def test_settings_out_of_range_are_refused(self) -> None:
         client = self.cloud.client(parameter_validation=False)
-        for setting in ({"MemorySize": 127}, {"MemorySize": 10241}, {"Timeout": 0}, {"Timeout": 901}, {"Runtime": "python3.12"},
-                        {"Role": "nobody"}, {"Handler": "a b"}, {"Environment": {"Variables": {"AWS_REGION": "x1"}}},
-                        {"Environment": {"Variables": {"BIG": "x" * 5000}}}, {"EphemeralStorage": {"Size": 100}},
-                        {"Layers": ["arn:aws:lambda:us-east-1:000000000000:layer:a:1"]}):
-            with self.subTest(setting):
-                self.refused(400, "InvalidParameterValueException", client.update_function_configuration, FunctionName="f", **setting)
+        for kind, settings in {
+            "ValidationException": ({"MemorySize": 127}, {"MemorySize": 10241}, {"Timeout": 0}, {"Timeout": 901}, {"Role": "nobody"},
+                                    {"Handler": "a b"}, {"EphemeralStorage": {"Size": 100}}, {"Description": "x" * 257}),
+            "InvalidParameterValueException": ({"Runtime": "python3.12"}, {"Environment": {"Variables": {"AWS_REGION": "x1"}}},
+                                               {"Environment": {"Variables": {"BIG": "x" * 5000}}},
+                                               {"Layers": ["arn:aws:lambda:us-east-1:000000000000:layer:a:1"]}),
+        }.items():
+            for setting in settings:
+                with self.subTest(setting):
+                    self.refused(400, kind, client.update_function_configuration, FunctionName="f", **setting)
 
     def test_names_that_are_none_are_refused(self) -> None:
         from botocore import UNSIGNED  # noqa: F401  boto3 itself looks at names only loosely
