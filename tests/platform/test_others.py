@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients and functions that others have written: the AWS CLI, and functions with AWS's runtime for Go."""
+"""Clients and functions that others have written: the AWS CLI, and functions with AWS's runtimes for Go and
+Rust where their compilers are installed."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from cloud import BOOTSTRAP, ROLE, Cloud, archive, code
+from cloud import ROLE, Cloud, archive, code
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 from tests import peers  # noqa: E402
@@ -39,6 +40,34 @@ func handle(of context.Context, asked request) (map[string]string, error) {
 }
 
 func main() { lambda.Start(handle) }
+"""
+
+
+RUST_FUNCTION = """
+use lambda_runtime::{service_fn, Error, LambdaEvent};
+use serde_json::{json, Value};
+
+async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
+    let name = event.payload["Name"].as_str().ok_or("nobody to greet")?;
+    Ok(json!({"greeting": format!("hello {name}"), "arn": event.context.invoked_function_arn}))
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    lambda_runtime::run(service_fn(handle)).await
+}
+"""
+
+RUST_PACKAGE = """
+[package]
+name = "bootstrap"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+lambda_runtime = { version = "0.13", default-features = false }
+serde_json = "1"
+tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 """
 
 
@@ -89,7 +118,21 @@ class Others(unittest.TestCase):
                     self.skipTest("github.com/aws/aws-lambda-go cannot be had")
                 self.assertEqual(ran.returncode, 0, ran.stdout)
             executable = (source / "bootstrap").read_bytes()
-        self.assertNotEqual(executable, BOOTSTRAP.read_bytes())
+        self.check_greeter(executable)
+
+    @unittest.skipUnless(shutil.which("cargo"), "cargo is not installed")
+    def test_a_function_with_awss_runtime_for_rust_runs(self) -> None:
+        package = peers.CACHE / "test-rust"  # compiled once
+        (package / "src").mkdir(parents=True, exist_ok=True)
+        (package / "Cargo.toml").write_text(RUST_PACKAGE)
+        (package / "src" / "main.rs").write_text(RUST_FUNCTION)
+        ran = subprocess.run(["cargo", "build", "--quiet"], cwd=package, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if ran.returncode != 0 and "registry" in ran.stdout:
+            self.skipTest("lambda_runtime cannot be had")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.check_greeter((package / "target" / "debug" / "bootstrap").read_bytes())
+
+    def check_greeter(self, executable: bytes) -> None:
         self.cloud.create("greeter", Code={"ZipFile": archive({"bootstrap": executable})})
         arn = self.cloud.client().get_function_configuration(FunctionName="greeter")["FunctionArn"]
         for name in ("Ada", "Grace"):
