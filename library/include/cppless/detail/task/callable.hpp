@@ -183,12 +183,9 @@ template <class F, class Parameters, class Config>
 struct CPPLESS_ANNOTATE("cppless::task_entry") entry_for {
   using code = task_code<F, Parameters>;
 
-  static const char* callable_name() { return stable_name<F>(); }
-  static const char* task_name() { return stable_name<entry_for>(); }
-
-  static inline constinit const entry record{&code::run,
-                                             code::has_state ? &code::encode_state : nullptr,
-                                             &callable_name, &task_name, limits_of<Config>()};
+  static inline constinit const entry record{
+      &code::run, code::has_state ? &code::encode_state : nullptr, CPPLESS_CONSTANT_NAME(F),
+      CPPLESS_CONSTANT_NAME(entry_for), limits_of<Config>()};
   CPPLESS_ENTRY_NODE static inline const entry* const node = &record;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <cppless/config.hpp>
+#include <cppless/detail/task/stable_name.hpp>
 #include <cppless/detail/wire/buffer.hpp>
 
 namespace cppless::detail {
@@ -15,8 +16,8 @@ namespace cppless::detail {
 struct entry {
   void (*run)(source& payload, sink& result);
   void (*encode_state)(sink& to, const void* callable);  ///< Null for a callable without state.
-  const char* (*callable_name)();
-  const char* (*task_name)();  ///< Of callable, argument types and configuration.
+  constant_name callable_name;
+  constant_name task_name;  ///< Of callable, argument types and configuration.
   task_limits limits;
   mutable std::atomic<std::uint64_t> identity_cache{0};
 
@@ -27,7 +28,7 @@ struct entry {
   }
 
   /// For people: the callable's name.
-  const char* name() const { return callable_name(); }
+  const char* name() const { return callable_name.text(); }
 
   /// The text that `identity` hashes.
   std::string full_name() const;
