@@ -74,21 +74,9 @@ extern "C" {
 }
 [[gnu::visibility("hidden"), gnu::used]] inline const entry_registration entries_of_this_image{
     __start_cppless_entries, __stop_cppless_entries};
-template <class Entry>
-inline void register_entry() noexcept {
-  (void)&Entry::node;
-}
 #else
 // GCC ignores section attributes on static members of templates: each entry registers itself.
 #define CPPLESS_ENTRY_NODE constinit
-template <class Entry>
-struct entry_self_registration {
-  static inline const entry_registration value{&Entry::node, &Entry::node + 1};
-};
-template <class Entry>
-inline void register_entry() noexcept {
-  (void)&entry_self_registration<Entry>::value;
-}
 #endif
 
 }  // namespace cppless::detail
