@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "closure_reflection.hpp"
 
+#include <clang/AST/Attr.h>
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/Expr.h>
 #include <llvm/ADT/SmallVector.h>
@@ -59,6 +60,8 @@ void add_specialisation(clang::CXXRecordDecl& closure, clang::FunctionTemplateDe
   }
   auto* method = make_method(closure, "capture", context.getLValueReferenceType(type), kind);
   set_return_body(*method, make_field_access(*method, field));
+  // Else the optimiser would spend more time on each of these than on what uses it.
+  method->addAttr(clang::AlwaysInlineAttr::CreateImplicit(context));
 
   const llvm::APSInt value(llvm::APInt(context.getIntWidth(context.IntTy), index),
                            /*isUnsigned=*/false);

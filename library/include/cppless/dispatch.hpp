@@ -30,13 +30,15 @@ template <class Result, class Parameters, class... Args>
       arguments);
 }
 
-template <class Config, class Result, class F, class... Args>
-task_id dispatch_tuple(instance& on, const F& callable, Result* result,
-                       const std::tuple<Args...>& arguments) {
-  using parameters = parameters_t<F, Args...>;
-  if constexpr (can_be_called<F, parameters>()) {
-    return submit_call<Result, parameters>(*on.core(), target_of<Config, parameters>(callable),
-                                           result, arguments);
+/// Inlined before anything is optimised: there is one for each task.
+template <class Config, class Parameters, class Result, class F, class... Args>
+[[gnu::always_inline]] inline task_id dispatch_tuple(instance& on, const F& callable,
+                                                     Result* result,
+                                                     const std::tuple<Args...>& arguments) {
+  // Where it is not, the reason is reported already.
+  if constexpr (is_sendable<F, Parameters>) {
+    return submit_call<Result, Parameters>(
+        *on.core(), target_of<Config, Parameters>(callable), result, arguments);
   } else {
     return 0;
   }
@@ -58,14 +60,15 @@ task_id dispatch(instance& on, const F& callable, Result& result,
                  const detail::arguments_t<F>& arguments = {}) {
   static_assert(std::is_same_v<Result, detail::result_t<F>>,
                 "the result variable has another type than the callable returns");
-  return detail::dispatch_tuple<Config>(on, callable, &result, arguments);
+  return detail::dispatch_tuple<Config, detail::parameters_t<F>>(on, callable, &result, arguments);
 }
 
 /// The same for a callable that returns nothing.
 template <class Config = lambda::config<>, class F>
   requires(detail::has_known_parameters<F> && std::is_void_v<detail::result_t<F>>)
 task_id dispatch(instance& on, const F& callable, const detail::arguments_t<F>& arguments = {}) {
-  return detail::dispatch_tuple<Config>(on, callable, static_cast<void*>(nullptr), arguments);
+  return detail::dispatch_tuple<Config, detail::parameters_t<F>>(
+      on, callable, static_cast<void*>(nullptr), arguments);
 }
 
 /// The same for generic and overloaded callables, whose argument types the tuple gives:
@@ -76,7 +79,8 @@ task_id dispatch(instance& on, const F& callable, Result& result,
                  const std::tuple<Args...>& arguments) {
   static_assert(std::is_same_v<Result, detail::result_t<F, Args...>>,
                 "the result variable has another type than the callable returns");
-  return detail::dispatch_tuple<Config>(on, callable, &result, arguments);
+  return detail::dispatch_tuple<Config, detail::parameters_t<F, Args...>>(on, callable, &result,
+                                                                          arguments);
 }
 
 /// Calls `callable(arguments...)` on the default dispatcher and waits for what it returns. Throws

@@ -151,7 +151,7 @@ template <class Config = lambda::config<>, class F, class... Args>
 auto async(instance& on, const F& callable, const Args&... arguments) {
   using parameters = detail::parameters_t<F, Args...>;
   using result = typename detail::result_of<F, parameters>::type;
-  if constexpr (detail::can_be_called<F, parameters>()) {
+  if constexpr (detail::is_sendable<F, parameters>) {
     return detail::start_call<result, parameters>(
         on.core(), detail::target_of<Config, parameters>(callable), arguments...);
   } else {

@@ -33,7 +33,7 @@ class task<R(Args...)> {
                   "the callable returns another type than the task");
     task made;
     if constexpr (detail::is_sendable<stored, parameters>) {
-      made.what_ = &detail::entry_of<stored, parameters, Config>();
+      made.what_ = detail::target_of<Config, parameters, stored>(callable).what;
       made.callable_ = std::make_shared<stored>(std::forward<F>(callable));
     }
     return made;
@@ -81,26 +81,14 @@ struct result_of<task<R(Args...)>, type_list<Given...>> {
   using type = R;
 };
 
-/// What a call of a lambda, function object or task is sent to.
-template <class Config, class Parameters, class F>
-call_target target_of(const F& callable) {
-  if constexpr (is_task<F>) {
-    static_assert(std::is_same_v<Config, lambda::config<>>,
-                  "a task has its configuration already: give it to task<...>::with<config>");
-    return callable.target();
-  } else {
-    return {&entry_of<F, Parameters, Config>(), std::addressof(callable)};
-  }
-}
+template <class Signature, class Parameters>
+inline constexpr bool is_sendable<task<Signature>, Parameters> = true;
 
-/// False where the reason why not is reported already.
-template <class F, class Parameters>
-consteval bool can_be_called() {
-  if constexpr (is_task<F>) {
-    return true;
-  } else {
-    return is_sendable<F, Parameters>;
-  }
+template <class Config, class Parameters, class Signature>
+call_target target_of(const task<Signature>& callable) noexcept {
+  static_assert(std::is_same_v<Config, lambda::config<>>,
+                "a task has its configuration already: give it to task<...>::with<config>");
+  return callable.target();
 }
 
 }  // namespace detail

@@ -30,8 +30,8 @@ void twice(source& payload, sink& result) {
   encode(result, 2 * number);
 }
 
-const char* twice_name() { return "twice"; }
-const entry twice_entry{&twice, nullptr, &twice_name, &twice_name, {}};
+constexpr cppless::detail::constant_name twice_name{"twice", nullptr};
+const entry twice_entry{&twice, nullptr, twice_name, twice_name, {}};
 
 std::string request(int number) { return cppless::json_binary_archive::serialize(number); }
 

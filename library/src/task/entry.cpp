@@ -69,7 +69,7 @@ entry_registration::entry_registration(const entry* const* first,
 }
 
 std::string entry::full_name() const {
-  return task_name() + setting("memory", limits.memory_bytes) + setting("timeout", limits.timeout_ns) +
+  return task_name.text() + setting("memory", limits.memory_bytes) + setting("timeout", limits.timeout_ns) +
          setting("deadline", limits.deadline_ns) + setting("attempts", limits.attempts) +
          setting("ephemeral_storage", limits.ephemeral_storage_bytes);
 }
@@ -77,7 +77,7 @@ std::string entry::full_name() const {
 std::string entry::root_symbol() const {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx",
-                static_cast<unsigned long long>(hash(task_name())));
+                static_cast<unsigned long long>(hash(task_name.text())));
   return std::string("cppless_task_") + digits;
 }
 

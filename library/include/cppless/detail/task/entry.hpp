@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <cppless/config.hpp>
+#include <cppless/detail/task/stable_name.hpp>
 #include <cppless/detail/wire/buffer.hpp>
 
 namespace cppless::detail {
@@ -15,8 +16,8 @@ namespace cppless::detail {
 struct entry {
   void (*run)(source& payload, sink& result);
   void (*encode_state)(sink& to, const void* callable);  ///< Null for a callable without state.
-  const char* (*callable_name)();
-  const char* (*task_name)();  ///< Of callable, argument types and configuration.
+  constant_name callable_name;
+  constant_name task_name;  ///< Of callable, argument types and configuration.
   task_limits limits;
   mutable std::atomic<std::uint64_t> identity_cache{0};
 
@@ -27,7 +28,7 @@ struct entry {
   }
 
   /// For people: the callable's name.
-  const char* name() const { return callable_name(); }
+  const char* name() const { return callable_name.text(); }
 
   /// The text that `identity` hashes.
   std::string full_name() const;
@@ -73,21 +74,9 @@ extern "C" {
 }
 [[gnu::visibility("hidden"), gnu::used]] inline const entry_registration entries_of_this_image{
     __start_cppless_entries, __stop_cppless_entries};
-template <class Entry>
-inline void register_entry() noexcept {
-  (void)&Entry::node;
-}
 #else
 // GCC ignores section attributes on static members of templates: each entry registers itself.
 #define CPPLESS_ENTRY_NODE constinit
-template <class Entry>
-struct entry_self_registration {
-  static inline const entry_registration value{&Entry::node, &Entry::node + 1};
-};
-template <class Entry>
-inline void register_entry() noexcept {
-  (void)&entry_self_registration<Entry>::value;
-}
 #endif
 
 }  // namespace cppless::detail

@@ -15,6 +15,7 @@ struct member_signature;
 template <class C, class R, class... Ps>
 struct member_signature<R (C::*)(Ps...)> {
   using parameters = type_list<std::decay_t<Ps>...>;
+  using result = std::decay_t<R>;
 };
 template <class C, class R, class... Ps>
 struct member_signature<R (C::*)(Ps...) const> : member_signature<R (C::*)(Ps...)> {};
@@ -45,35 +46,41 @@ struct parameters_for<F, Given...> {
 template <class F, class... Given>
 using parameters_t = typename parameters_for<F, Given...>::type;
 
-/// Calls with the decoded arguments as rvalues, or as lvalues where a parameter is `T&`.
+/// Decoded arguments are given as rvalues, or as lvalues where a parameter is `T&`.
 template <class F, class... Args>
-decltype(auto) call(F& f, Args&... args) {
-  if constexpr (std::is_invocable_v<F&, Args&&...>) {
-    return f(std::move(args)...);
+concept takes_rvalues = requires(F& f, Args&&... args) { f(static_cast<Args&&>(args)...); };
+template <class F, class... Args>
+concept takes_lvalues = requires(F& f, Args&... args) { f(args...); };
+
+template <class F, class... Args>
+auto call(F& f, Args&... args) {
+  if constexpr (takes_rvalues<F, Args...>) {
+    return f(static_cast<Args&&>(args)...);
   } else {
     return f(args...);
   }
 }
 
-template <class F, class... Args>
-inline constexpr bool is_callable_with =
-    std::is_invocable_v<F&, Args&&...> || std::is_invocable_v<F&, Args&...>;
-
 template <class F, class Parameters>
 struct result_of;
 template <class F, class... Args>
-  requires is_callable_with<F, Args...>
+  requires(takes_rvalues<F, Args...> || takes_lvalues<F, Args...>)
 struct result_of<F, type_list<Args...>> {
-  using type = std::decay_t<decltype(call(std::declval<F&>(), std::declval<Args&>()...))>;
+  using type = decltype(call(std::declval<F&>(), std::declval<Args&>()...));
+};
+template <has_plain_signature F, class... Args>
+  requires(takes_rvalues<F, Args...> || takes_lvalues<F, Args...>)
+struct result_of<F, type_list<Args...>> {
+  using type = typename member_signature<decltype(&F::operator())>::result;
 };
 
 template <class F, class... Given>
 using result_t = typename result_of<F, parameters_t<F, Given...>>::type;
 
-template <class... Args>
-std::index_sequence_for<Args...> find_indices(type_list<Args...>);
-template <class Parameters>
-using indices_of = decltype(find_indices(Parameters{}));
+template <class... T>
+std::make_integer_sequence<int, sizeof...(T)> find_indices(type_list<T...>);
+template <class Types>
+using indices_of = decltype(find_indices(Types{}));
 
 template <class Parameters>
 struct tuple_of;

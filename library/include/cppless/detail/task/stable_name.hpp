@@ -16,6 +16,19 @@ namespace detail {
 template <class T>
 struct CPPLESS_ANNOTATE("cppless::stable_name") stable_name_of {};
 
+/// A stable name in a constant: without the plugin it is known only when the program runs.
+struct constant_name {
+  const char* given;
+  const std::type_info* type;
+  const char* text() const noexcept { return given != nullptr ? given : type->name(); }
+};
+
+#if defined(__CPPLESS_PLUGIN__)
+#define CPPLESS_CONSTANT_NAME(...) {stable_name_of<__VA_ARGS__>::value(), nullptr}
+#else
+#define CPPLESS_CONSTANT_NAME(...) {nullptr, &typeid(__VA_ARGS__)}
+#endif
+
 }  // namespace detail
 
 /// The name of a type: the same on host and target, whatever the architecture and the standard
