@@ -149,6 +149,19 @@ struct with_plain_base : base_part {
   }
 };
 
+/// Does not give up at the first error, as no well-behaved function would.
+struct stubborn {
+  std::vector<std::pair<int, std::string>> values;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    try {
+      archive(values);
+    } catch (const cppless::rejected&) {
+      archive(values);
+    }
+  }
+};
+
 struct deferring {
   std::shared_ptr<plain> first;
   int second = 0;
@@ -238,6 +251,19 @@ TEST_CASE("users' functions of every kind work, with aggregates inside") {
   derived.d = 2;
   CHECK(round_trip(derived).b == 1);
   CHECK(round_trip(derived).d == 2);
+}
+
+TEST_CASE("a function that reads on after an error gets the bytes that are left") {
+  stubborn value;
+  for (int i = 0; i < 5000; ++i) value.values.emplace_back(i, std::string(i % 50 + 4, 'x'));
+  CHECK(round_trip(stubborn{{{1, "one"}, {2, "two"}}}).values.size() == 2);
+  std::string json = cppless::json_binary_archive::serialize(value);
+  CHECK(cppless::json_binary_archive::deserialize<stubborn>(json).values == value.values);
+  for (const std::size_t place : {100, 1000, 50'000, 200'000}) {
+    std::string broken = json;
+    broken.at(place) = '*';
+    CHECK_THROWS_AS(cppless::json_binary_archive::deserialize<stubborn>(broken), cppless::rejected);
+  }
 }
 
 TEST_CASE("further standard types work once cereal's header is included") {
