@@ -97,6 +97,23 @@ void serialize(Archive& archive, outside& value) {
   archive(value.a);
 }
 
+struct with_plain_function {
+  int a = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(a);
+  }
+};
+
+/// Inherits one function and says that another is meant.
+struct specialised : with_plain_function {
+  int b = 0;
+};
+template <class Archive>
+void serialize(Archive& archive, specialised& value) {
+  archive(value.a, value.b);
+}
+
 class no_default {
  public:
   explicit no_default(int x) : x_(x) {}
@@ -229,6 +246,7 @@ struct scene {
 }  // namespace
 
 CEREAL_CLASS_VERSION(versioned, 2)
+CEREAL_SPECIALIZE_FOR_ALL_ARCHIVES(specialised, cereal::specialization::non_member_serialize)
 CEREAL_REGISTER_TYPE(square)
 CEREAL_REGISTER_TYPE(disc)
 CEREAL_REGISTER_TYPE(unrelated)
@@ -246,6 +264,11 @@ TEST_CASE("users' functions of every kind work, with aggregates inside") {
   CHECK(round_trip(secret::make(4)).x() == 4);
   const std::vector<versioned> twice{{1, 2}, {3, 4}};
   CHECK(round_trip(twice) == twice);
+  specialised both;
+  both.a = 1;
+  both.b = 2;
+  CHECK(round_trip(both).a == 1);
+  CHECK(round_trip(both).b == 2);
   with_plain_base derived;
   derived.b = 1;
   derived.d = 2;
