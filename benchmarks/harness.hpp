@@ -24,7 +24,8 @@
 ///   --filter S        only cases, or "case/implementation" pairs, whose name contains S
 ///                     (the reference of such a case always runs)
 ///   --json FILE       append one JSON object per line and result:
-///                     {"benchmark","case","implementation","unit","median","low","high"}
+///                     {"benchmark","case","implementation","unit","median","low","high"}, and
+///                     "samples", one per round, where implementations ran in turn
 ///   --list            print the names of the cases and stop
 ///
 /// Exit code: 0, or 1 if any answer was wrong, or 2 for a command line that is not understood.
@@ -192,7 +193,7 @@ class suite {
       print_row(implementations[i].name, summarise(samples[i]),
                 compared ? ratios(samples[i], samples[base], unit) : std::vector<double>{},
                 reference);
-      append(case_name, implementations[i].name, unit, summarise(samples[i]));
+      append(case_name, implementations[i].name, unit, summarise(samples[i]), samples[i]);
     }
     std::fflush(stdout);
   }
@@ -292,7 +293,7 @@ class suite {
 
   /// Names are ours and hold no character that JSON would have to escape.
   void append(const std::string& case_name, const std::string& name, unit_of_measure unit,
-              summary values) const {
+              summary values, const std::vector<double>& in_turn = {}) const {
     if (json_.empty()) {
       return;
     }
@@ -303,9 +304,13 @@ class suite {
     }
     std::fprintf(file,
                  "{\"benchmark\": \"%s\", \"case\": \"%s\", \"implementation\": \"%s\", "
-                 "\"unit\": \"%s\", \"median\": %.9g, \"low\": %.9g, \"high\": %.9g}\n",
+                 "\"unit\": \"%s\", \"median\": %.9g, \"low\": %.9g, \"high\": %.9g",
                  benchmark_.c_str(), case_name.c_str(), name.c_str(), unit.name, values.median,
                  values.low, values.high);
+    for (std::size_t i = 0; i < in_turn.size(); ++i) {
+      std::fprintf(file, "%s%.9g", i == 0 ? ", \"samples\": [" : ", ", in_turn[i]);
+    }
+    std::fprintf(file, in_turn.empty() ? "}\n" : "]}\n");
     std::fclose(file);
   }
 

@@ -54,10 +54,10 @@ class Suite:
             ratios = None
             if reference in samples and name != reference:
                 ratios = [value / base for value, base in zip(values, samples[reference])]
-            self.record(case, name, unit, values, ratios, reference)
+            self.record(case, name, unit, values, ratios, reference, in_turn=True)
         return samples
 
-    def record(self, case, name, unit, values, ratios=None, reference=None):
+    def record(self, case, name, unit, values, ratios=None, reference=None, in_turn=False):
         if self.last_case != (case, unit):
             print(f"-- {case}, {unit}")
             self.last_case = (case, unit)
@@ -71,6 +71,8 @@ class Suite:
             with open(self.options.json, "a", encoding="utf-8") as file:
                 row = {"benchmark": self.benchmark, "case": case, "implementation": name,
                        "unit": unit, "median": median, "low": low, "high": high}
+                if in_turn:
+                    row["samples"] = values
                 file.write(json.dumps(row) + "\n")
 
     def finish(self):

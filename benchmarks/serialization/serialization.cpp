@@ -103,7 +103,7 @@ void encode_new_cases(bench::suite& suite, const std::string& name, fixture<T>& 
         },
         check},
        {"cppless binary in JSON", [&] {
-          f.made_json = {};
+          std::string().swap(f.made_json);  // `= {}` would keep the memory
           return milliseconds(
               [&] { f.made_json = cppless::json_binary_archive::serialize(f.values); });
         }, [&] { return f.made_json == f.json; }}});
@@ -138,7 +138,7 @@ void decode_cases(bench::suite& suite, const std::string& name, fixture<T>& f) {
 
 template <class T>
 void all_cases(bench::suite& suite, const std::string& name, T (*make)()) {
-  if (!suite.wants(name + "/")) return;
+  if (!suite.wants(name)) return;
   fixture<T> f(make());
   encode_cases(suite, name, f);
   encode_new_cases(suite, name, f);

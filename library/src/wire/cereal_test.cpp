@@ -97,6 +97,23 @@ void serialize(Archive& archive, outside& value) {
   archive(value.a);
 }
 
+struct with_plain_function {
+  int a = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(a);
+  }
+};
+
+/// Inherits one function and says that another is meant.
+struct specialised : with_plain_function {
+  int b = 0;
+};
+template <class Archive>
+void serialize(Archive& archive, specialised& value) {
+  archive(value.a, value.b);
+}
+
 class no_default {
  public:
   explicit no_default(int x) : x_(x) {}
@@ -146,6 +163,19 @@ struct with_plain_base : base_part {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(cereal::base_class<base_part>(this), d);
+  }
+};
+
+/// Does not give up at the first error, as no well-behaved function would.
+struct stubborn {
+  std::vector<std::pair<int, std::string>> values;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    try {
+      archive(values);
+    } catch (const cppless::rejected&) {
+      archive(values);
+    }
   }
 };
 
@@ -216,6 +246,7 @@ struct scene {
 }  // namespace
 
 CEREAL_CLASS_VERSION(versioned, 2)
+CEREAL_SPECIALIZE_FOR_ALL_ARCHIVES(specialised, cereal::specialization::non_member_serialize)
 CEREAL_REGISTER_TYPE(square)
 CEREAL_REGISTER_TYPE(disc)
 CEREAL_REGISTER_TYPE(unrelated)
@@ -233,11 +264,29 @@ TEST_CASE("users' functions of every kind work, with aggregates inside") {
   CHECK(round_trip(secret::make(4)).x() == 4);
   const std::vector<versioned> twice{{1, 2}, {3, 4}};
   CHECK(round_trip(twice) == twice);
+  specialised both;
+  both.a = 1;
+  both.b = 2;
+  CHECK(round_trip(both).a == 1);
+  CHECK(round_trip(both).b == 2);
   with_plain_base derived;
   derived.b = 1;
   derived.d = 2;
   CHECK(round_trip(derived).b == 1);
   CHECK(round_trip(derived).d == 2);
+}
+
+TEST_CASE("a function that reads on after an error gets the bytes that are left") {
+  stubborn value;
+  for (int i = 0; i < 5000; ++i) value.values.emplace_back(i, std::string(i % 50 + 4, 'x'));
+  CHECK(round_trip(stubborn{{{1, "one"}, {2, "two"}}}).values.size() == 2);
+  std::string json = cppless::json_binary_archive::serialize(value);
+  CHECK(cppless::json_binary_archive::deserialize<stubborn>(json).values == value.values);
+  for (const std::size_t place : {100, 1000, 50'000, 200'000}) {
+    std::string broken = json;
+    broken.at(place) = '*';
+    CHECK_THROWS_AS(cppless::json_binary_archive::deserialize<stubborn>(broken), cppless::rejected);
+  }
 }
 
 TEST_CASE("further standard types work once cereal's header is included") {

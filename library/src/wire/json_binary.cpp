@@ -154,9 +154,10 @@ void json_base64_source::refill(std::size_t n) {
   }
   std::size_t more = window_.size() - left;
   more = more >= beyond_ ? beyond_ : more / 3 * 3;
+  cur_ = window_.data();  // before convert() may throw: what they pointed to may be gone
+  end_ = cur_ + left;
   convert(window_.data() + left, more);
-  cur_ = window_.data();
-  end_ = cur_ + left + more;
+  end_ += more;
 }
 
 }  // namespace cppless::detail

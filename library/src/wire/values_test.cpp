@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/round_trip.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -220,6 +221,24 @@ TEST_CASE("aggregates with constant or move-only members come back") {
   std::vector<move_only> movable;
   movable.push_back({std::make_unique<int>(6)});
   CHECK(*round_trip(movable)[0].value == 6);
+}
+
+TEST_CASE("aggregates with texts are decoded over texts of every other length") {
+  struct line {
+    int number;
+    bool last;
+    std::string text;
+    bool operator==(const line&) const = default;
+  };
+  std::vector<line> lines;
+  for (std::size_t n = 0; n < 40; ++n) lines.push_back({7, n == 39, std::string(n, 'a')});
+  for (std::size_t by = 0; by < 40; ++by) {
+    std::vector<line> other = lines;
+    std::rotate(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(by), other.end());
+    CHECK(over(other, lines) == lines);
+  }
+  lines.resize(5);
+  CHECK(round_trip(lines) == lines);
 }
 
 TEST_CASE("recursive aggregates come back") {

@@ -29,6 +29,8 @@ struct PtrWrapper;  // in <cereal/types/memory.hpp>, which is included by those 
 
 namespace cppless::detail {
 
+class binary_output_archive;
+
 /// Gives shared objects their numbers.
 class shared_numbers {
  public:
@@ -83,6 +85,15 @@ class deferments {
   std::vector<std::function<void()>> deferred_;
 };
 
+/// Whether T's one function for cereal is an unversioned member `serialize`. The binary archives call
+/// it themselves: cereal would look for its archive in memory three times on the way.
+template <class Self, class T>
+concept plainly_serialized =
+    !requires { typename Self::text_archive; } &&
+    cereal::traits::has_member_serialize<T, Self>::value &&
+    !cereal::traits::is_specialized<T, Self>::value &&
+    cereal::traits::detail::count_output_serializers<T, binary_output_archive>::value == 1;
+
 template <class Self>
 class output_archive : public cereal::OutputArchive<Self, cereal::AllowEmptyClassElision>,
                        public shared_numbers,
@@ -108,7 +119,11 @@ class output_archive : public cereal::OutputArchive<Self, cereal::AllowEmptyClas
   /// Calls the user's code through cereal.
   template <class T>
   void custom(const T& value) {
-    base::operator()(value);
+    if constexpr (plainly_serialized<Self, T>) {
+      cereal::access::member_serialize(static_cast<Self&>(*this), const_cast<T&>(value));
+    } else {
+      base::operator()(value);
+    }
   }
 };
 
@@ -136,7 +151,11 @@ class input_archive : public cereal::InputArchive<Self, cereal::AllowEmptyClassE
 
   template <class T>
   void custom(T& value) {
-    base::operator()(value);
+    if constexpr (plainly_serialized<Self, T>) {
+      cereal::access::member_serialize(static_cast<Self&>(*this), value);
+    } else {
+      base::operator()(value);
+    }
   }
 
   /// Reads a unique_ptr to a class derived from `base_type`, through cereal.

@@ -198,14 +198,7 @@ class source {
   /// elements of unknown size in too large a number: no more than this, or one per byte left.
   static constexpr std::uint64_t free_elements = std::uint64_t{1} << 20;
 
-  /// Reads the number of elements of which each takes at least `least` bytes.
-  std::size_t read_count(std::size_t least) {
-    std::uint64_t n;
-    read(&n, sizeof n);
-    check_count(n, least);
-    return static_cast<std::size_t>(n);
-  }
-
+  /// Throws `rejected` for more elements than there can be if each takes at least `least` bytes.
   void check_count(std::uint64_t n, std::size_t least) const {
     const std::uint64_t most = least != 0 ? remaining() / least
                                : remaining() > free_elements ? remaining() : free_elements;
@@ -234,6 +227,8 @@ class source {
   std::size_t beyond_ = 0;
 
  private:
+  friend class checked_cursor;
+
   void move_window(std::size_t n);
   void read_beyond(std::byte* to, std::size_t n);
   [[noreturn]] void truncated(std::size_t wanted) const;
@@ -242,6 +237,57 @@ class source {
 
   std::size_t total_;
   nesting_limit nesting_;
+};
+
+/// Reads from a source with its checks, but keeps the place in registers: in the source itself every
+/// step of a loop would wait until the step before has stored it.
+class checked_cursor {
+ public:
+  explicit checked_cursor(source& in) noexcept : in_(in), cur_(in.cur_), end_(in.end_) {}
+  checked_cursor(const checked_cursor&) = delete;
+  checked_cursor& operator=(const checked_cursor&) = delete;
+
+  std::size_t in_window() const noexcept { return static_cast<std::size_t>(end_ - cur_); }
+  std::size_t remaining() const noexcept { return in_window() + in_.beyond_; }
+  nesting_limit& nesting() noexcept { return in_.nesting(); }
+
+  const std::byte* take(std::size_t n) {
+    if (n > in_window()) [[unlikely]] by_source([n](source& in) { in.move_window(n); });
+    const std::byte* place = cur_;
+    cur_ += n;
+    return place;
+  }
+
+  void read(void* to, std::size_t n) {
+    if (n > in_window()) [[unlikely]] {
+      by_source([=](source& in) { in.read_beyond(static_cast<std::byte*>(to), n); });
+    } else if (n != 0) {
+      std::memcpy(to, cur_, n);
+      cur_ += n;
+    }
+  }
+
+  void check_count(std::uint64_t n, std::size_t least) {
+    by_source([=](source& in) { in.check_count(n, least); });
+  }
+
+  /// What the source does itself.
+  template <class F>
+  void by_source(F f) {
+    commit();
+    f(in_);
+    cur_ = in_.cur_;
+    end_ = in_.end_;
+  }
+
+  /// Moves the source on to this place: not in the destructor, because after an exception the
+  /// window may be another.
+  void commit() noexcept { in_.cur_ = cur_; }
+
+ private:
+  source& in_;
+  const std::byte* cur_;
+  const std::byte* end_;
 };
 
 /// Throws `rejected` for a value that its type cannot have.

@@ -11,7 +11,8 @@
 #include <new>
 
 /// Decoding of bytes that may be malformed: `rejected` is thrown for what no encoding gives.
-/// `In` is a `source`, a `binary_input_archive`, or a `get_cursor` where the length was checked.
+/// `In` is a `source`, a `checked_cursor` in its place, a `binary_input_archive`, or a `get_cursor`
+/// where the length was checked.
 namespace cppless::detail {
 
 class get_cursor {
@@ -62,6 +63,21 @@ void get_into(In& in, T& value);
 
 inline source& source_of(source& in) { return in; }
 inline source& source_of(binary_input_archive& in) { return in.raw(); }
+inline checked_cursor& source_of(checked_cursor& in) { return in; }
+
+inline std::uint64_t get_size(auto& in) {
+  std::uint64_t n;
+  std::memcpy(&n, in.take(sizeof n), sizeof n);  // not read(): it would keep `n` in memory
+  return n;
+}
+
+/// The number of elements of which each takes at least `least` bytes.
+template <class In>
+std::size_t get_count(In& in, std::size_t least) {
+  const std::uint64_t n = get_size(source_of(in));
+  source_of(in).check_count(n, least);
+  return static_cast<std::size_t>(n);
+}
 
 template <class T>
 inline constexpr bool is_unique_pointer = false;
@@ -103,38 +119,52 @@ void get_range(In& in, T* first, std::size_t n) {
         get_into(cursor, first[done]);
       }
     }
+  } else if constexpr (s.direct && std::is_same_v<In, source>) {
+    checked_cursor cursor(in);
+    for (std::size_t i = 0; i < n; ++i) get_into(cursor, first[i]);
+    cursor.commit();
   } else {
     for (std::size_t i = 0; i < n; ++i) get_into(in, first[i]);
   }
 }
 
-/// Vectors and strings whose elements are copied as they are: one pass, without zeroing first.
+/// Not inline: the optimiser would copy all of assign() to wherever a string is read.
 template <class T>
-void get_flat(source& in, T& value) {
+[[gnu::noinline]] void assign_text(T& value, const typename T::value_type* first, std::size_t n) {
+  value.assign(first, n);
+}
+
+/// Copies `n` elements that are in memory: one pass, without zeroing first.
+template <class T>
+void assign_flat(T& value, const std::byte* from, std::size_t n) {
   using element = std::remove_cvref_t<decltype(*value.data())>;
-  const std::size_t n = in.read_count(sizeof(element));
-  const std::size_t size = n * sizeof(element);
-  if constexpr (requires(const element* p) { value.assign(p, p); }) {
-    if (size <= in.in_window()) {
-      const std::byte* from = in.take(size);
-      const auto* first = reinterpret_cast<const element*>(from);
-      if constexpr (form_of<T> == form::text && sizeof(element) == 1) {
-        value.assign(first, n);
-      } else if (n == 0 || reinterpret_cast<std::uintptr_t>(from) % alignof(element) == 0) {
-        value.assign(first, first + n);
-      } else {
-        value.resize(n);
-        std::memcpy(static_cast<void*>(value.data()), from, size);
-      }
-      return;
+  const auto* first = reinterpret_cast<const element*>(from);
+  if constexpr (form_of<T> == form::text && sizeof(element) == 1) {
+    if (n == value.size()) {  // as often when decoding again
+      std::memcpy(value.data(), first, n);
+    } else {
+      assign_text(value, first, n);
     }
+  } else if (n == 0 || reinterpret_cast<std::uintptr_t>(from) % alignof(element) == 0) {
+    value.assign(first, first + n);
+  } else {
+    value.resize(n);
+    std::memcpy(static_cast<void*>(value.data()), from, n * sizeof(element));
   }
+}
+
+/// Reads `n` elements that are not in memory yet, or rejects their number.
+template <class T>
+[[gnu::noinline]] void get_flat_beyond(source& in, T& value, std::uint64_t count) {
+  using element = std::remove_cvref_t<decltype(*value.data())>;
+  in.check_count(count, sizeof(element));
+  const auto n = static_cast<std::size_t>(count);
   if constexpr (form_of<T> == form::raw) {
     value.resize(n);
     in.read(value.data(), n);
     return;
   }
-  // Bytes that are not in memory yet. resize() writes zeros: few at a time, which stay in the cache.
+  // resize() writes zeros: few at a time, which stay in the cache.
   constexpr std::size_t piece = 12 * 1024 / sizeof(element) + 1;
   if constexpr (requires { value.reserve(n); }) value.reserve(n);
   for (std::size_t done = 0; done < n;) {
@@ -145,6 +175,23 @@ void get_flat(source& in, T& value) {
     done += some;
   }
   value.resize(n);
+}
+
+/// Vectors and strings whose elements are copied as they are.
+template <class In, class T>
+void get_flat(In& in, T& value) {
+  using element = std::remove_cvref_t<decltype(*value.data())>;
+  const std::uint64_t n = get_size(in);
+  if constexpr (requires(const element* p) { value.assign(p, p); }) {
+    if (n <= in.in_window() / sizeof(element)) [[likely]] {
+      return assign_flat(value, in.take(n * sizeof(element)), n);
+    }
+  }
+  if constexpr (std::is_same_v<In, checked_cursor>) {
+    in.by_source([&value, n](source& beyond) { get_flat_beyond(beyond, value, n); });
+  } else {
+    get_flat_beyond(in, value, n);
+  }
 }
 
 // Containers.
@@ -161,7 +208,7 @@ template <class In, class T>
 void get_sequence(In& in, T& value) {
   using element = typename T::value_type;
   constexpr shape s = shape_of<element>;
-  const std::size_t n = source_of(in).read_count(s.least);
+  const std::size_t n = get_count(in, s.least);
   if constexpr (default_and_fill<element>) {
     const std::size_t room = first_room<element>(n, source_of(in).remaining());
     const std::size_t start = value.size() > room ? value.size() : room;
@@ -182,7 +229,7 @@ void get_sequence(In& in, T& value) {
 
 template <class In, class T>
 void get_bits(In& in, T& value) {
-  const std::size_t n = source_of(in).read_count(1);
+  const std::size_t n = get_count(in, 1);
   value.resize(n);
   for (std::size_t i = 0; i < n; ++i) value[i] = get_flag(in);
 }
@@ -195,15 +242,14 @@ void get_container(In& in, T& value) {
   if constexpr (f == form::map) {
     using key_type = typename T::key_type;
     using mapped_type = typename T::mapped_type;
-    const std::size_t n =
-        source_of(in).read_count(shape_of<key_type>.least + shape_of<mapped_type>.least);
+    const std::size_t n = get_count(in, shape_of<key_type>.least + shape_of<mapped_type>.least);
     if constexpr (requires { value.reserve(n); }) value.reserve(first_room<element>(n, source_of(in).remaining()));
     for (std::size_t i = 0; i < n; ++i) {
       auto key = get<key_type>(in);
       value.emplace_hint(value.end(), std::move(key), get<mapped_type>(in));
     }
   } else {
-    const std::size_t n = source_of(in).read_count(shape_of<element>.least);
+    const std::size_t n = get_count(in, shape_of<element>.least);
     if constexpr (requires { value.reserve(n); }) value.reserve(first_room<element>(n, source_of(in).remaining()));
     for (std::size_t i = 0; i < n; ++i) {
       if constexpr (f == form::set) {
@@ -267,7 +313,12 @@ consteval exact_run leading_exact() {
 template <class In, class... T>
 void get_each(In& in, T&... values) {
   constexpr exact_run run = leading_exact<T...>();
-  if constexpr (std::is_same_v<In, source> && run.count > 1 && run.bytes <= 4096) {
+  constexpr bool checks = std::is_same_v<In, source> || std::is_same_v<In, checked_cursor>;
+  if constexpr (std::is_same_v<In, source> && sizeof...(T) > 1 && run.count < sizeof...(T)) {
+    checked_cursor cursor(in);
+    get_each(cursor, values...);
+    cursor.commit();
+  } else if constexpr (checks && run.count > 1 && run.bytes <= 4096) {
     get_cursor cursor(in.take(run.bytes));
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       const auto step = [&]<bool Known>(std::bool_constant<Known>, auto& value) {
