@@ -137,13 +137,15 @@ int main(int argc, char** argv) {
     std::string out;
     while (of.done < rounds) {
       const std::uint8_t* data = nullptr;
-      for (ssize_t n; (n = ::nghttp2_session_mem_send(of.session, &data)) > 0;) {
+      // Not all at once: the server is to begin meanwhile.
+      for (ssize_t n; out.size() < 64 * 1024 &&
+                      (n = ::nghttp2_session_mem_send(of.session, &data)) > 0;) {
         out.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(n));
       }
       wire.write(out);
       out.clear();
       wire.flush();
-      wire.wait();
+      if (::nghttp2_session_want_write(of.session) == 0 || wire.has_unsent()) wire.wait();
       const bool is_open = wire.receive([&](std::string_view bytes) {
         ::nghttp2_session_mem_recv(of.session, reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                    bytes.size());
