@@ -4,9 +4,10 @@
 package main
 
 import (
+	"net/http"
 	"os"
+	"strings"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -22,12 +23,25 @@ func now() int64 {
 	return at.Nano()
 }
 
-func handle() (int64, error) {
-	if os.Getenv("ONCE") != "" {
-		// The runtime sends the answer only after this returns, and then never ends.
-		time.AfterFunc(20*time.Millisecond, func() { os.Exit(0) })
-	}
-	return began, nil
+// AWS's runtime never ends by itself: ends it when it asks for a second invocation.
+type once struct {
+	http.RoundTripper
+	asked bool
 }
 
-func main() { lambda.Start(handle) }
+func (of *once) RoundTrip(request *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(request.URL.Path, "/next") {
+		if of.asked {
+			os.Exit(0)
+		}
+		of.asked = true
+	}
+	return of.RoundTripper.RoundTrip(request)
+}
+
+func main() {
+	if os.Getenv("ONCE") != "" {
+		http.DefaultTransport = &once{RoundTripper: http.DefaultTransport}
+	}
+	lambda.Start(func() (int64, error) { return began, nil })
+}
