@@ -45,10 +45,38 @@ def serialization_promises():
                           "cppless binary in JSON", "cppless binary", "at most", 2.5)
 
 
+def lambda_client_promises():
+    ours = "cppless HTTP/2"
+    for wire in ("plain", "tls"):
+        for depth in (64, 512, 2000):
+            case = f"{wire}/{depth}"
+            yield Promise(f"nghttp2 by hand over ours, rate, {case}", "lambda_client", case, ours,
+                          "nghttp2 by hand", "at most", 2, True)
+            yield Promise(f"rate over libcurl's, {case}", "lambda_client", case, ours, "libcurl",
+                          "at least", 5)
+        yield Promise(f"rate over boto3's, {wire}/64", "lambda_client", f"{wire}/64", ours, "boto3",
+                      "at least", 100)
+    yield Promise("2,000 empty invocations from nothing, TLS, ms", "lambda_client", "connect/2000",
+                  ours, None, "at most", 23)
+    yield Promise("client memory per invocation under way, bytes", "lambda_client", "memory", ours,
+                  None, "at most", 4096)
+
+
+def platform_promises():
+    ours = "cppless platform"
+    yield Promise("cold start, ms", "platform", "cold", ours, None, "at most", 10)
+    for peer in ("Python function", "Go function"):
+        yield Promise(f"cold start over that of a {peer}", "platform", "cold", ours, peer, "at most",
+                      1)
+    yield Promise("warm invocation, us", "platform", "warm/1", ours, None, "at most", 300)
+
+
 def all_promises():
     yield from dispatch_promises()
     yield from serialization_promises()
     yield from compile_promises()
+    yield from lambda_client_promises()
+    yield from platform_promises()
 
 
 def measure(promise, rows):

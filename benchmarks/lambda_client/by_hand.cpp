@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
@@ -10,11 +9,14 @@
 #include <cstring>
 #include <string>
 
+#include "answer.hpp"
 #include "channel.hpp"
 #include "lambda/signature.hpp"
+#include "measure.hpp"
 
-/// nghttp2 driven by hand over one connection, each request signed, answers thrown away: the ceiling
-/// of what a client of this library can reach. `bench_lambda_by_hand PORT tls|plain IN_FLIGHT COUNT`.
+/// nghttp2 driven by hand over one connection, each request signed, answers only compared: the
+/// ceiling of what a client of this library can reach. `bench_lambda_by_hand PORT tls|plain IN_FLIGHT
+/// COUNT [once]` prints what bench_lambda_ours does.
 namespace {
 
 using namespace cppless::detail;
@@ -30,6 +32,7 @@ struct client {
   std::string body = '"' + std::string(268, 'x') + '"';
   std::size_t sent = 0;
   std::size_t done = 0;
+  std::size_t right = 0;  ///< Bytes of answers.
   std::size_t count = 0;
 };
 
@@ -51,7 +54,7 @@ ssize_t read_body(nghttp2_session*, std::int32_t, std::uint8_t* to, std::size_t,
 
 void submit(client& of) {
   of.signer.set_time(std::chrono::system_clock::now());
-  of.body[1 + of.sent % 100] ^= 1;
+  of.body[1 + of.sent % (of.body.size() - 2)] ^= 1;
   const std::string_view authorization = of.signer.sign(of.kind, sha256::of(of.body));
   const nghttp2_nv headers[] = {field(":method", "POST"),
                                 field(":scheme", "http"),
@@ -75,19 +78,20 @@ int on_close(nghttp2_session*, std::int32_t, std::uint32_t, void* context) {
   return 0;
 }
 
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
+int on_body(nghttp2_session*, std::uint8_t, std::int32_t, const std::uint8_t* data, std::size_t size,
+            void* context) {
+  const std::string_view body(reinterpret_cast<const char*>(data), size);
+  // An answer may come in pieces.
+  if (bench::answer.find(body) != bench::answer.npos) static_cast<client*>(context)->right += size;
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
+  if (argc < 5) return 2;
+  const bench::stopwatch since_start;
+  const bool is_once = argc > 5;
   const bool is_tls = std::strcmp(argv[2], "tls") == 0;
   const std::size_t in_flight = std::strtoul(argv[3], nullptr, 10);
   const std::size_t count = std::strtoul(argv[4], nullptr, 10);
@@ -108,10 +112,12 @@ int main(int argc, char** argv) {
   }
   channel wire(descriptor, tls);
   client of;
+  if (is_once) of.body = '"' + std::string(12, 'x') + '"';
   of.signer.use({"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "", {}});
   nghttp2_session_callbacks* callbacks = nullptr;
   ::nghttp2_session_callbacks_new(&callbacks);
   ::nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &on_close);
+  ::nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, &on_body);
   ::nghttp2_session_client_new(&of.session, callbacks, &of);
   ::nghttp2_submit_settings(of.session, NGHTTP2_FLAG_NONE, nullptr, 0);
   ::nghttp2_session_set_local_window_size(of.session, NGHTTP2_FLAG_NONE, 0, 1 << 28);
@@ -125,32 +131,35 @@ int main(int argc, char** argv) {
     }
   }
   const auto round = [&](std::size_t rounds) {
-    of.sent = of.done = 0;
+    of.sent = of.done = of.right = 0;
     of.count = rounds;
     while (of.sent < std::min(in_flight, rounds)) submit(of);
     std::string out;
     while (of.done < rounds) {
       const std::uint8_t* data = nullptr;
-      for (ssize_t n; (n = ::nghttp2_session_mem_send(of.session, &data)) > 0;) {
+      // Not all at once: the server is to begin meanwhile.
+      for (ssize_t n; out.size() < 64 * 1024 &&
+                      (n = ::nghttp2_session_mem_send(of.session, &data)) > 0;) {
         out.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(n));
       }
       wire.write(out);
       out.clear();
       wire.flush();
-      wire.wait();
+      if (::nghttp2_session_want_write(of.session) == 0 || wire.has_unsent()) wire.wait();
       const bool is_open = wire.receive([&](std::string_view bytes) {
         ::nghttp2_session_mem_recv(of.session, reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                    bytes.size());
       });
       if (!is_open) std::exit(1);
     }
+    if (of.right != rounds * bench::answer.size()) {
+      std::fprintf(stderr, "there are wrong answers\n");
+      std::exit(1);
+    }
   };
   round(in_flight);
-  const double cpu = cpu_seconds();
-  const auto begin = std::chrono::steady_clock::now();
+  if (is_once) return since_start.print_ms(), 0;
+  const bench::stopwatch since_warm;
   round(count);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::printf("%.0f/s %.2f us\n", static_cast<double>(count) / seconds,
-              (cpu_seconds() - cpu) * 1e6 / static_cast<double>(count));
+  since_warm.print(count);
 }

@@ -16,13 +16,13 @@
 #include "channel.hpp"
 
 /// Answers every request with the same bytes, so that the client is the limit:
-/// `bench_lambda_server CERTIFICATE_FILE` writes its certificate there, prints the port of HTTP/2
-/// without TLS and that of HTTP/2 with it (or 1.1 where the client wants that), and serves until its
-/// standard input ends.
+/// `bench_lambda_server CERTIFICATE_FILE` writes its certificate there, prints the port without TLS, that
+/// with it (HTTP/2 on both, 1.1 where the client wants that) and one without TLS that takes requests
+/// and never answers, and serves until its standard input ends.
 namespace {
 
 struct session {
-  explicit session(int descriptor, SSL* tls) : wire(descriptor, tls) {}
+  session(int descriptor, SSL* tls, bool answers) : wire(descriptor, tls), answers(answers) {}
   ~session() {
     if (http2 != nullptr) ::nghttp2_session_del(http2);
   }
@@ -32,6 +32,7 @@ struct session {
   void take_http1(std::string_view bytes);
 
   channel wire;
+  const bool answers;
   nghttp2_session* http2 = nullptr;
   bool is_http1 = false;
   std::string unread;
@@ -52,8 +53,9 @@ nghttp2_nv field(std::string_view name, std::string_view value) {
           NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE};
 }
 
-int on_frame(nghttp2_session* http2, const nghttp2_frame* frame, void*) {
+int on_frame(nghttp2_session* http2, const nghttp2_frame* frame, void* context) {
   if (frame->hd.type > NGHTTP2_HEADERS || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
+  if (!static_cast<session*>(context)->answers) return 0;
   static nghttp2_nv headers[] = {field(":status", "200"), field("content-type", "application/json")};
   nghttp2_data_provider body{};
   body.read_callback = &read_body;
@@ -151,9 +153,11 @@ int main(int argc, char** argv) {
   SSL_CTX* const context = make_context(argv[1]);
   std::uint16_t plain_port = 0;
   std::uint16_t tls_port = 0;
+  std::uint16_t silent_port = 0;
   const int plain = listen_somewhere(plain_port);
   const int secure = listen_somewhere(tls_port);
-  std::printf("%u %u\n", plain_port, tls_port);
+  const int silent = listen_somewhere(silent_port);
+  std::printf("%u %u %u\n", plain_port, tls_port, silent_port);
   std::fflush(stdout);
   const int events = ::epoll_create1(0);
   const auto watch = [events](int descriptor) {
@@ -162,7 +166,7 @@ int main(int argc, char** argv) {
     event.data.fd = descriptor;
     ::epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &event);
   };
-  for (const int each : {0, plain, secure}) watch(each);
+  for (const int each : {0, plain, secure, silent}) watch(each);
   std::unordered_map<int, std::unique_ptr<session>> sessions;
   for (;;) {
     epoll_event ready[64];
@@ -170,13 +174,13 @@ int main(int argc, char** argv) {
     for (int i = 0; i < n; ++i) {
       const int descriptor = ready[i].data.fd;
       if (descriptor == 0) return 0;
-      if (descriptor == plain || descriptor == secure) {
+      if (descriptor == plain || descriptor == secure || descriptor == silent) {
         const int accepted = ::accept(descriptor, nullptr, nullptr);
         const int yes = 1;
         ::setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         SSL* const tls = descriptor == secure ? ::SSL_new(context) : nullptr;
         if (tls != nullptr) ::SSL_set_accept_state(tls);
-        sessions[accepted] = std::make_unique<session>(accepted, tls);
+        sessions[accepted] = std::make_unique<session>(accepted, tls, descriptor != silent);
         watch(accepted);
         continue;
       }
