@@ -182,7 +182,7 @@ STEPS = (
          sanitized("asan")),
     Step("tsan", "library tests with ThreadSanitizer", "run tests", sanitized("tsan")),
     Step("cli", "the cppless command", "run tests platform aws", cli),
-    Step("install", "find_package and add_subdirectory from another project", "run tests", install),
+    Step("install", "find_package and add_subdirectory from another project", "run tests platform aws", install),
 )
 
 

@@ -40,7 +40,7 @@ class RuntimeApi(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.waiting: queue.Queue[Invocation] = queue.Queue()
-        self.current: Invocation | None = None
+        self.under_way: dict[str, Invocation] = {}
         self.init_error: bytes | None = None
         self.asked = threading.Event()  # the function asked for work for the first time
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -64,7 +64,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path != INVOCATION + "next":
             return self._answer(404, b'{"errorMessage":"no such path","errorType":"InvalidRequest"}')
         self.server.asked.set()
-        invocation = self.server.current = self.server.waiting.get()
+        invocation = self.server.waiting.get()
+        self.server.under_way[invocation.request_id] = invocation
         deadline = int((time.time() + invocation.timeout) * 1000)
         self._answer(200, invocation.payload, {
             "Lambda-Runtime-Aws-Request-Id": invocation.request_id,
@@ -75,19 +76,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        current = self.server.current
         if self.path == "/2018-06-01/runtime/init/error":
             self.server.init_error = body
             return self._answer(202, b'{"status":"OK"}\n')
-        for end in ("/response", "/error"):
-            if current is not None and self.path == INVOCATION + current.request_id + end:
-                current.answer = body
-                if end == "/error":
-                    current.error_type = self.headers.get("Lambda-Runtime-Function-Error-Type", "")
-                self.server.current = None
-                self._answer(202, b'{"status":"OK"}\n')
-                current.done.set()
-                return None
+        request_id, _, end = self.path.removeprefix(INVOCATION).partition("/")
+        if end in ("response", "error") and request_id in self.server.under_way:
+            current = self.server.under_way.pop(request_id)
+            current.answer = body
+            if end == "error":
+                current.error_type = self.headers.get("Lambda-Runtime-Function-Error-Type", "")
+            self._answer(202, b'{"status":"OK"}\n')
+            current.done.set()
+            return None
         return self._answer(400, b'{"errorMessage":"Invalid request ID","errorType":"InvalidRequestID"}')
 
     def _answer(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import unittest
@@ -26,6 +27,17 @@ int main() {
                                         cppless::lambda::with_ephemeral_storage<1024>>;
   auto difference = cppless::async<small>(workers, [base](int x) { return base - x; }, 2);
   std::printf("%d %d\\n", sum.get(), difference.get());
+}
+"""
+
+LARGE_PROGRAM = """
+#include <cppless/cppless.hpp>
+#include <cstdio>
+asm(".section .rodata.large,\\"a\\"\\nlarge: .incbin \\"DATA\\"\\n.previous");
+extern "C" const unsigned char large[];
+int main() {
+  cppless::instance workers = cppless::default_dispatcher{}.create_instance();
+  std::printf("%d\\n", cppless::async(workers, [](int at) { return int{large[at]}; }, 2).get());
 }
 """
 
@@ -121,6 +133,18 @@ class Deploy(CommandTest):
         self.assertIn("1 to create, 0 to change, 1 to remove, 1 unchanged", ran.stdout)
         self.assertIn("program-0123456789abcdef", self.functions())
         self.assertEqual(len(self.functions()), 3)
+
+    def test_a_zip_above_50_mb_goes_through_a_bucket(self) -> None:
+        data = self.directory / "data.bin"
+        data.write_bytes(os.urandom(51 * 2**20))
+        self.write("program.cpp", LARGE_PROGRAM.replace("DATA", str(data)))
+        ran = self.cppless("deploy", "program.cpp", "--yes")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("name an S3 bucket in the same region with --bucket", ran.stderr)
+        self.client("s3").create_bucket(Bucket="code")
+        self.deploy("--yes", "--bucket", "code")
+        self.assertGreater(next(iter(self.functions().values()))["CodeSize"], 51 * 2**20)
+        self.assertEqual(len(self.client("s3").list_objects_v2(Bucket="code")["Contents"]), 1)
 
     def test_undeploy_leaves_nothing(self) -> None:
         self.deploy("--yes")

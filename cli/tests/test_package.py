@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import concurrent.futures
 import contextlib
 import io
 import json
@@ -30,10 +31,12 @@ from cppless.progress import Progress  # noqa: E402
 
 PROGRAM = """
 #include <cppless/cppless.hpp>
+#include <atomic>
 #include <cstdio>
 #include <iostream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 int main() {
   cppless::instance workers = cppless::default_dispatcher{}.create_instance();
   int base = 40;
@@ -41,6 +44,8 @@ int main() {
     if (x < 0) throw std::out_of_range("below zero");
     if (x == 0) std::abort();
     if (x == 1) std::printf("printed");
+    static std::atomic<int> here{0};
+    if (x == 77) for (++here; here % 2 != 0; ) std::this_thread::yield();  // until there are two
     return base + x; }, 2);
   using small = cppless::lambda::config<cppless::lambda::with_memory<512>, cppless::lambda::with_timeout<7>,
                                         cppless::lambda::with_ephemeral_storage<1024>>;
@@ -127,6 +132,16 @@ class Functions(PackageTest):
                              ("std::out_of_range", {"errorMessage": "below zero", "stackTrace": [],
                                                     "errorType": "std::out_of_range"}))
             self.assertEqual(result(running.invoke(request(40, 5), 30).answer), (False, struct.pack("<i", 45)))
+
+    def test_as_many_requests_run_at_once_as_the_platform_sends(self) -> None:
+        item = self.packages(self.program())["1"]
+        with runtime_api.function(item.bootstrap, {"AWS_LAMBDA_MAX_CONCURRENCY": "2"}) as running, \
+                concurrent.futures.ThreadPoolExecutor() as pool:
+            both = [pool.submit(running.invoke, request(40, 77), 30) for _ in range(2)]
+            answers = [result(each.result().answer) for each in both]
+            self.assertEqual([value for _, value in answers], [struct.pack("<i", 117)] * 2)
+            running.process.send_signal(signal.SIGTERM)
+            self.assertEqual(running.process.wait(10), 0)
 
     def test_one_that_dies_is_told_apart(self) -> None:
         died = self.run_function(self.packages(self.program())["1"], request(40, 0))

@@ -17,8 +17,7 @@ namespace {
 
 using namespace cppless::detail;
 
-const entry called{
-    nullptr, nullptr, [] { return "task"; }, [] { return "task ()"; }, {}};
+const entry called{nullptr, nullptr, {"task", nullptr}, {"task ()", nullptr}, {}};
 
 void check_answer(std::string_view text) {
   lambda_answer answer;

@@ -9,15 +9,22 @@ and then moved, because an installed package must not depend on where it was mad
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "cli"))
+from cppless import platform  # noqa: E402
+from cppless.progress import Progress  # noqa: E402
+
 EXPECTED = "42 1764 elsewhere\n"
 
 
@@ -92,6 +99,29 @@ def find_package_without_plugin(case: Case) -> None:
     consume(build, case.kind, "g++-12", f"-DCMAKE_PREFIX_PATH={case.prefix}")
 
 
+def serverless(case: Case) -> None:
+    """Builds, deploys and runs a program of another project whose tasks run on a local cloud."""
+    build = case.work / case.name / "serverless"
+    shutil.rmtree(build, ignore_errors=True)
+    run("cmake", "-S", HERE / "serverless", "-B", build, "-G", "Ninja", f"-DCMAKE_BUILD_TYPE={case.kind}",
+        "-DCMAKE_CXX_COMPILER=clang++-19", f"-DCMAKE_PREFIX_PATH={case.prefix}")
+    with tempfile.TemporaryDirectory(prefix="cppless-platform-") as directory:
+        state = Path(directory)
+        cloud = platform.start(state, ["--port", "0", "--tls-port", "0"], Progress())
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            del os.environ[name]
+        os.environ |= cloud.environment() | {"AWS_EC2_METADATA_DISABLED": "true"}
+        try:
+            output = run("cmake", "--build", build, "--target", "run_serverless_remote")
+            again = run("cmake", "--build", build, "--target", "serverless_remote")
+        finally:
+            platform.stop(state)
+    if not re.search(r"^42 from remote-[0-9a-f]{16}$", output, re.M):
+        raise Failure(f"the task did not run in its function:\n{output}")
+    if "1 unchanged" not in again:
+        raise Failure(f"deploying again changed something:\n{again}")
+
+
 def too_new_a_version_is_refused(case: Case) -> None:
     """The case that must fail: else nothing above was tested."""
     source = case.work / case.name / "refused"
@@ -113,7 +143,7 @@ def steps_of(case: Case) -> list[Callable[[Case], None]]:
     if case.kind == "Release":
         steps.append(find_package_without_plugin)
     if case.name == "Release-static":
-        steps.append(too_new_a_version_is_refused)
+        steps += [serverless, too_new_a_version_is_refused]
     return steps
 
 

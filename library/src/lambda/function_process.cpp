@@ -5,10 +5,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include <cppless/errors.hpp>
 
@@ -37,6 +41,17 @@ void end_on_termination() {
   ::sigaction(SIGTERM, &action, nullptr);
 }
 
+// More than 1 where the platform sends several requests at once to one environment and says so
+// (Lambda Managed Instances).
+unsigned requests_at_once() {
+  constexpr unsigned most = 1024;
+  const char* const text = std::getenv("AWS_LAMBDA_MAX_CONCURRENCY");
+  if (text == nullptr) return 1;
+  unsigned said = 0;
+  std::from_chars(text, text + std::strlen(text), said);
+  return std::clamp(said, 1U, most);
+}
+
 const char* runtime_address() {
   const char* const address = std::getenv("AWS_LAMBDA_RUNTIME_API");
   if (address == nullptr) {
@@ -54,13 +69,23 @@ int run_function(const entry& served) {
   end_on_termination();
   // A task that is killed shall not take the lines with it that it has printed.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-  try {
-    runtime_loop(served, address).run(stop_event);
-    return 0;
-  } catch (const error& reason) {
-    std::fprintf(stderr, "cppless: %s\n", reason.what());
-    return function_failed;
-  }
+  std::atomic<int> status{0};
+  const auto serve = [&](runtime_loop::rank among) {
+    try {
+      runtime_loop(served, address, {}, among).run(stop_event);
+    } catch (const error& reason) {
+      std::fprintf(stderr, "cppless: %s\n", reason.what());
+      status = function_failed;
+      on_termination(SIGTERM);
+    }
+  };
+  using rank = runtime_loop::rank;
+  const unsigned at_once = requests_at_once();
+  std::vector<std::thread> others;
+  for (unsigned i = 1; i < at_once; ++i) others.emplace_back(serve, rank::next);
+  serve(at_once == 1 ? rank::only : rank::first);
+  for (std::thread& each : others) each.join();
+  return status;
 }
 
 int run_function_of_handler() {

@@ -129,8 +129,12 @@ std::string error_header(std::string_view type) {
 
 }  // namespace
 
-runtime_loop::runtime_loop(const entry& served, std::string_view address, runtime_patience patience)
-    : served_(&served), connection_(address, patience) {}
+runtime_loop::runtime_loop(const entry& served, std::string_view address,
+                           runtime_patience patience, rank among)
+    : served_(&served),
+      among_(among),
+      connection_(address, patience),
+      is_cold_(among != rank::next) {}
 
 void runtime_loop::run(int stop) {
   const std::string next = std::string(invocation_path) + "next";
@@ -161,7 +165,7 @@ void runtime_loop::answer_broken(const runtime_reply& request, const rejected& w
 }
 
 void runtime_loop::serve(const runtime_reply& request) {
-  export_invocation(request);
+  if (among_ == rank::only) export_invocation(request);
   if (result_.size() > kept_result) result_.release();
   result_.clear();
   function_frame frame;

@@ -18,7 +18,15 @@ namespace cppless::detail {
 /// `CPPLESS_DEADLINE_MS` (since 1970).
 class runtime_loop {
  public:
-  runtime_loop(const entry& served, std::string_view address, runtime_patience patience = {});
+  /// Of the loops that run at once in this process.
+  enum class rank {
+    only,   ///< There is no other.
+    first,  ///< As `next`, but its first request is a cold start.
+    next,   ///< One of several: the environment, which they share, says nothing of invocations.
+  };
+
+  runtime_loop(const entry& served, std::string_view address, runtime_patience patience = {},
+               rank among = rank::only);
 
   /// Until `stop` becomes readable while there is nothing to do. Throws `rejected` when the Runtime
   /// API cannot be understood or reached.
@@ -32,10 +40,11 @@ class runtime_loop {
   void post(const std::string& path, std::string_view headers, std::string_view body);
 
   const entry* served_;
+  rank among_;
   runtime_connection connection_;
   heap_sink result_;
   std::uint64_t peak_memory_ = 0;
-  bool is_cold_ = true;
+  bool is_cold_;
 };
 
 /// Tells the Runtime API that this environment cannot serve; what goes wrong with that is ignored.
