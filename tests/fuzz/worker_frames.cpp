@@ -94,8 +94,8 @@ std::string echo(std::string text) { return text; }
 class puppeteer {
  public:
   void run(unsigned flags, script input) {
-    // Starting a worker takes as long as a hundred inputs.
-    const bool is_killed = flags == 0xff && deaths_asked_for_++ % 32 == 0;
+    // Starting a worker takes as long as hundreds of inputs.
+    const bool is_killed = flags == 0xff && deaths_asked_for_++ % 256 == 0;
     const bool is_cancelled = flags % 16 == 1;
     auto one = cppless::async(instance_, cppless::fn<&echo>, std::string("short"));
     auto other = cppless::async(instance_, cppless::fn<&echo>, std::string(300, 'x'));

@@ -25,6 +25,10 @@ constexpr std::size_t request_memory_size = std::size_t{1} << 40;
 constexpr std::size_t smallest_request_memory = std::size_t{4} << 30;
 constexpr int spins_before_sleep = 2000;
 
+// A wait shorter than all those spins shall not take as long as they do.
+constexpr auto short_wait = std::chrono::microseconds(100);
+constexpr int spins_of_short_wait = 200;
+
 // Slots that tasks from outside leave to those that tasks dispatch, which others wait for.
 constexpr std::size_t slots_for_nested = 512;
 
@@ -386,11 +390,14 @@ void pool::drive(time_point until) {
     if (drain(true)) break;
     if (is_interrupted() && is_interrupted_.exchange(false)) break;
     int spins = 0;
-    while (spins < spins_before_sleep && !has_news() && !is_interrupted()) {
+    const bool is_short =
+        until != time_point::max() && until - std::chrono::steady_clock::now() < short_wait;
+    const int most_spins = is_short ? spins_of_short_wait : spins_before_sleep;
+    while (spins < most_spins && !has_news() && !is_interrupted()) {
       spin_turn(spins);
       ++spins;
     }
-    if (spins < spins_before_sleep) continue;
+    if (spins < most_spins) continue;
     std::uint64_t timeout_ns = 0;
     if (until != time_point::max()) {
       const auto left = until - std::chrono::steady_clock::now();
