@@ -4,17 +4,24 @@ Emulator. Both come from PyPI into the cache of all tests; without network their
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import zipfile
 from pathlib import Path
+from typing import Iterator
 
-from .support import ROOT
+from .support import ROOT, without_aws
+
+sys.path.insert(0, str(ROOT / "cli"))
+from cppless import platform as local  # noqa: E402
+from cppless.progress import Progress  # noqa: E402
 
 CACHE = ROOT / "build" / "cli-cache" / "cppless"
 LOCAL = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
@@ -58,6 +65,21 @@ def start_moto() -> tuple[subprocess.Popen[bytes], str]:
                                env={**os.environ, "MOTO_IAM_LOAD_MANAGED_POLICIES": "true"})
     wait_for(port, process)
     return process, f"http://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def local_cloud() -> Iterator[local.Running]:
+    """A cloud of the caller's own, which is stopped in the end. What this process starts finds it."""
+    with tempfile.TemporaryDirectory(prefix="cppless-platform-") as directory:
+        state = Path(directory)
+        cloud = local.start(state, ["--port", "0", "--tls-port", "0"], Progress())
+        environment = without_aws(os.environ)
+        os.environ.clear()
+        os.environ |= environment | {"CPPLESS_PLATFORM_STATE": directory}
+        try:
+            yield cloud
+        finally:
+            local.stop(state)
 
 
 def emulator() -> Path:

@@ -54,9 +54,6 @@ class Deploy(CommandTest):
 
     def setUp(self) -> None:
         super().setUp()
-        for name in list(self.environment):
-            if name.startswith("AWS_"):
-                del self.environment[name]
         self.environment |= {**LOCAL, "AWS_ENDPOINT_URL": self.endpoint, "HOME": str(self.directory)}
         self.program = self.write("program.cpp", PROGRAM)
         self.addCleanup(self.client("lambda")._endpoint.http_session.send,

@@ -15,13 +15,13 @@ import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "cli"))
 from cppless import platform  # noqa: E402
 from cppless.progress import Progress  # noqa: E402
+from tests import peers  # noqa: E402
 
 
 def main() -> int:
@@ -29,30 +29,22 @@ def main() -> int:
     parser.add_argument("--invocations", type=int, default=10_000)
     parser.add_argument("--restarts", type=int, default=0)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="cppless-platform-") as state:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            del os.environ[name]
-        os.environ |= {"CPPLESS_PLATFORM_STATE": state, "AWS_EC2_METADATA_DISABLED": "true"}
-        progress = Progress()
-        cloud = platform.start(pathlib.Path(state), ["--port", "0", "--tls-port", "0"], progress)
+    with peers.local_cloud() as cloud:
         ports = ["--port", str(cloud.port), "--tls-port", str(cloud.tls_port)]
-        try:
-            program = subprocess.Popen([ROOT / "cppless", "run", ROOT / "tests" / "faults" / "cloud.cpp",
-                                        "--dispatcher", "lambda", "--", "--invocations", str(options.invocations)])
-            for _ in range(options.restarts):
-                time.sleep(3)
-                os.kill(cloud.pid, signal.SIGKILL)
-                while platform.is_server(cloud.pid):
-                    time.sleep(0.01)
-                cloud = platform.start(pathlib.Path(state), ports, progress)
-            status = program.wait()
-        finally:
-            platform.stop(pathlib.Path(state))
-        left = subprocess.run(["pgrep", "-f", state], stdout=subprocess.PIPE, text=True).stdout.split()
-        if left:
-            print(f"left behind: processes {' '.join(left)}", file=sys.stderr)
-            return 1
-        return status
+        program = subprocess.Popen([ROOT / "cppless", "run", ROOT / "tests" / "faults" / "cloud.cpp",
+                                    "--dispatcher", "lambda", "--", "--invocations", str(options.invocations)])
+        for _ in range(options.restarts):
+            time.sleep(3)
+            os.kill(cloud.pid, signal.SIGKILL)
+            while platform.is_server(cloud.pid):
+                time.sleep(0.01)
+            cloud = platform.start(cloud.state, ports, Progress())
+        status = program.wait()
+    left = subprocess.run(["pgrep", "-f", str(cloud.state)], stdout=subprocess.PIPE, text=True).stdout.split()
+    if left:
+        print(f"left behind: processes {' '.join(left)}", file=sys.stderr)
+        return 1
+    return status
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
@@ -22,8 +21,7 @@ from typing import Callable
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "cli"))
-from cppless import platform  # noqa: E402
-from cppless.progress import Progress  # noqa: E402
+from tests import peers  # noqa: E402
 
 EXPECTED = "42 1764 elsewhere\n"
 
@@ -105,17 +103,10 @@ def serverless(case: Case) -> None:
     shutil.rmtree(build, ignore_errors=True)
     run("cmake", "-S", HERE / "serverless", "-B", build, "-G", "Ninja", f"-DCMAKE_BUILD_TYPE={case.kind}",
         "-DCMAKE_CXX_COMPILER=clang++-19", f"-DCMAKE_PREFIX_PATH={case.prefix}")
-    with tempfile.TemporaryDirectory(prefix="cppless-platform-") as directory:
-        state = Path(directory)
-        cloud = platform.start(state, ["--port", "0", "--tls-port", "0"], Progress())
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            del os.environ[name]
-        os.environ |= cloud.environment() | {"AWS_EC2_METADATA_DISABLED": "true"}
-        try:
-            output = run("cmake", "--build", build, "--target", "run_serverless_remote")
-            again = run("cmake", "--build", build, "--target", "serverless_remote")
-        finally:
-            platform.stop(state)
+    with peers.local_cloud() as cloud:
+        os.environ |= cloud.environment()
+        output = run("cmake", "--build", build, "--target", "run_serverless_remote")
+        again = run("cmake", "--build", build, "--target", "serverless_remote")
     if not re.search(r"^42 from remote-[0-9a-f]{16}$", output, re.M):
         raise Failure(f"the task did not run in its function:\n{output}")
     if "1 unchanged" not in again:

@@ -241,7 +241,6 @@ tally restarts(const sweep& in) {
 
 /// Behind the address is suddenly a server that cannot show who it is.
 tally wrong_certificate(const sweep& in) {
-  if (!in.is_tls) return {};
   const auto answers = [](const test::request& asked, const test::reply& answered) {
     answered(test::run_entry(asked));
   };

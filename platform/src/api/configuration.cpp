@@ -34,7 +34,7 @@ const json* member(const json& request, const char* name) {
 
 void limit_length(const std::string& value, const char* name, std::size_t most) {
   if (value.size() > most)
-    throw error(400, "ValidationException", "1 validation error detected: Value at '" + std::string(name) +
+    failed_validation("Value at '" + std::string(name) +
                       "' failed to satisfy constraint: Member must have length less than or equal to " + std::to_string(most));
 }
 
@@ -52,7 +52,7 @@ void apply_role(const json& request, state::function_version& into) {
   if (role.empty()) return;
   static const std::regex pattern("arn:(aws[a-zA-Z-]*)?:iam::\\d{12}:role/?[a-zA-Z_0-9+=,.@\\-_/]+");
   if (role.size() > 512 || !std::regex_match(role, pattern))
-    throw error(400, "ValidationException", "1 validation error detected: Value '" + role.substr(0, 200) +
+    failed_validation("Value '" + role.substr(0, 200) +
                       "' at 'role' failed to satisfy constraint: Member must satisfy regular expression pattern: "
                       "arn:(aws[a-zA-Z-]*)?:iam::\\d{12}:role/?[a-zA-Z_0-9+=,.@\\-_/]+");
   into.role = role;
@@ -94,7 +94,7 @@ void apply_architecture(const json& request, state::function_version& into) {
   if (!given->is_array() || given->size() != 1 || !(*given)[0].is_string()) wrong_type("Architectures", "an array of one string");
   const std::string wanted = (*given)[0];
   if (wanted != "x86_64" && wanted != "arm64")
-    throw error(400, "ValidationException", "1 validation error detected: Value '[" + wanted.substr(0, 100) +
+    failed_validation("Value '[" + wanted.substr(0, 100) +
                       "]' at 'architectures' failed to satisfy constraint: Member must satisfy enum value set: [x86_64, arm64]");
   if (wanted == "arm64" && !std::filesystem::exists("/usr/bin/qemu-aarch64-static"))
     invalid_parameter("arm64 functions need qemu-aarch64-static (Debian package qemu-user-static) on this machine");
@@ -144,7 +144,7 @@ std::int64_t number_member(const json& request, const char* name, std::int64_t l
   const auto complain = [&](const char* relation, std::int64_t limit) {
     std::string field(name);
     field[0] = static_cast<char>(field[0] + ('a' - 'A'));
-    throw error(400, "ValidationException", "1 validation error detected: Value '" + std::to_string(value) + "' at '" + field +
+    failed_validation("Value '" + std::to_string(value) + "' at '" + field +
                       "' failed to satisfy constraint: Member must have value " + relation + " than or equal to " + std::to_string(limit));
   };
   if (value < least) complain("greater", least);
@@ -159,7 +159,7 @@ void apply_settings(const json& request, state::function_version& into) {
   if (member(request, "Handler")) into.handler = string_member(request, "Handler");
   limit_length(into.handler, "handler", 128);
   if (std::any_of(into.handler.begin(), into.handler.end(), [](char c) { return c == ' ' || static_cast<unsigned char>(c) < 32; }))
-    throw error(400, "ValidationException", "1 validation error detected: Value at 'handler' failed to satisfy constraint: Member must satisfy regular expression pattern: [^\\s]+");
+    failed_validation("Value at 'handler' failed to satisfy constraint: Member must satisfy regular expression pattern: [^\\s]+");
   if (member(request, "Description")) into.description = string_member(request, "Description");
   limit_length(into.description, "description", 256);
   if (member(request, "Timeout")) into.timeout_seconds = static_cast<unsigned>(number_member(request, "Timeout", 1, 900));

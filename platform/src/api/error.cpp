@@ -35,6 +35,10 @@ http::response to_xml_response(const error& what, std::string_view service) {
 }
 
 void invalid_parameter(const std::string& message) { throw error(400, "InvalidParameterValueException", message); }
+
+void failed_validation(const std::string& what) {
+  throw error(400, "ValidationException", "1 validation error detected: " + what);
+}
 void not_found(const std::string& message) { throw error(404, "ResourceNotFoundException", message); }
 
 }  // namespace platform::api
