@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -24,10 +25,12 @@ class tick_clock {
     return now_ns();
   }
 
-  /// The time between two stamps. `refine` with the later one first.
+  /// The time between two stamps. `refine` with the later one first. At most a century, so that
+  /// sums of a few do not overflow whatever stamps another process gave.
   std::uint64_t to_ns(std::uint64_t ticks) const noexcept {
-    return static_cast<std::uint64_t>(static_cast<double>(ticks) *
-                                      ns_per_tick_.load(std::memory_order_relaxed));
+    constexpr double longest = 3.2e18;
+    return static_cast<std::uint64_t>(std::min(
+        static_cast<double>(ticks) * ns_per_tick_.load(std::memory_order_relaxed), longest));
   }
 
   /// Compares counter and clock again if that was long ago: as both are compared over at least half
