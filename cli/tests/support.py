@@ -15,8 +15,10 @@ from typing import Callable, Mapping
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "cppless"
 
-# A shell's background jobs ignore Ctrl-C, and so would all that they start: not what is tested here.
+# A shell's background jobs ignore Ctrl-C, what nohup starts ignores hang-ups, and so would all that
+# they start: not what is tested here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def without_aws(environment: Mapping[str, str]) -> dict[str, str]:
