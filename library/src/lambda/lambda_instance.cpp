@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lambda/lambda_instance.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-#include <sys/prctl.h>
-
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -62,15 +57,6 @@ void lambda_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mute
   incoming_.push_back(*made.release());
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   wake(lock);
-}
-
-void lambda_instance::run() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  ::prctl(PR_SET_NAME, "cppless-lambda");
-  const auto guard = boost::asio::make_work_guard(loop_);
-  loop_.run();
 }
 
 // Has the I/O thread look for news; many of them wake it once. Gives the lock back.
@@ -170,7 +156,10 @@ void lambda_instance::deliver() {
       finished_.push_back(*each);
     }
     if (is_driven_) {
-      if (!finished_.empty()) driver_wakes_.notify_one();
+      if (!finished_.empty()) {
+        is_driver_done_ = true;
+        driver_wakes_.notify_one();
+      }
       return;
     }
     to_settle.append(finished_);
@@ -183,8 +172,7 @@ void lambda_instance::drive(time_point until) {
   {
     std::unique_lock lock(invocations_mutex_);
     is_driven_ = true;
-    driver_wakes_.wait_until(lock, until,
-                             [this] { return !finished_.empty() || is_interrupted_; });
+    wait_for_finished(until, lock);
     is_driven_ = false;
     is_interrupted_ = false;
     finished.append(finished_);
@@ -195,6 +183,9 @@ void lambda_instance::drive(time_point until) {
 void lambda_instance::interrupt() noexcept {
   const std::lock_guard lock(invocations_mutex_);
   is_interrupted_ = true;
+  if (loop_holder_ == loop_holder::driver) {
+    boost::asio::post(loop_, [this] { is_driver_done_ = true; });
+  }
   driver_wakes_.notify_one();
 }
 
@@ -216,15 +207,10 @@ bool lambda_instance::cancel(task_id id) {
 }
 
 void lambda_instance::shut_down() noexcept {
-  std::unique_lock lock(invocations_mutex_);
-  is_closing_ = true;
-  closing_.notify_all();
-  lock.unlock();
-  loop_.stop();
-  if (thread_.joinable()) thread_.join();
+  stop_loop();
   if (renewer_.joinable()) renewer_.join();
   client_.reset();
-  lock.lock();
+  std::unique_lock lock(invocations_mutex_);
   const failure reason{error_kind::cancelled, "the instance was closed before the task ended"};
   invocation_queue left;
   left.append(finished_);

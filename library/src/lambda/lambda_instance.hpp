@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -31,7 +32,8 @@ struct lambda_function {
 /// The live Lambda dispatcher: one I/O thread that sends invocations and takes answers.
 ///
 /// The dispatching thread encodes a request and hashes it; the I/O thread signs, sends, receives and
-/// retries; whoever waits decodes results, or the I/O thread if nobody does.
+/// retries; whoever waits decodes results, or the I/O thread if nobody does. While only a few
+/// invocations are under way, whoever waits does the I/O thread's work too (lambda_loop.cpp).
 /// Invariants: (1) an invocation is in `all_` until its job was taken out to be settled; (2) what is
 /// below `invocations_mutex_` is guarded by it, the rest is the I/O thread's; (3) no job is settled under a lock.
 class lambda_instance final : public instance_core {
@@ -64,8 +66,14 @@ class lambda_instance final : public instance_core {
   void interrupt() noexcept override;
   void shut_down() noexcept override;
 
-  // lambda_instance.cpp: between the threads
+  // lambda_loop.cpp: who runs the loop
   void run();
+  void nap(std::unique_lock<std::mutex>& lock);
+  void wait_for_finished(time_point until, std::unique_lock<std::mutex>& lock);
+  void run_loop_here(time_point until, std::unique_lock<std::mutex>& lock);
+  void stop_loop();
+
+  // lambda_instance.cpp: between the threads
   void wake(std::unique_lock<std::mutex>& lock);
   void take_news();
   void refuse(std::unique_ptr<job> refused, const failure& reason);
@@ -89,8 +97,11 @@ class lambda_instance final : public instance_core {
 
   options options_;
 
-  // The I/O thread's.
+  // The I/O thread's, or whose who has the loop.
   boost::asio::io_context loop_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> loop_goes_on_{
+      loop_.get_executor()};
+  bool is_driver_done_ = false;  ///< The driver runs the loop no longer.
   std::optional<http_client> client_;
   request_signer signer_;
   std::unordered_map<const entry*, std::unique_ptr<lambda_function>> functions_;
@@ -121,6 +132,10 @@ class lambda_instance final : public instance_core {
   bool is_driven_ = false;
   bool is_interrupted_ = false;
   bool is_closing_ = false;
+  enum class loop_holder { nobody, io_thread, driver } loop_holder_ = loop_holder::nobody;
+  bool is_loop_wanted_ = false;  ///< By the driver, of the I/O thread.
+  std::uint64_t loans_ = 0;      ///< How often a driver took the loop.
+  std::condition_variable io_thread_wakes_;
   std::thread thread_;
   std::thread renewer_;
 };
