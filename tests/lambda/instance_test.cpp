@@ -336,6 +336,35 @@ TEST_CASE("a deadline ends the wait for an answer that never comes") {
   }
 }
 
+TEST_CASE("stragglers are sent once more where that is asked for, and each result is taken once") {
+  for (const way how : both) {
+    test::service service({}, [](unsigned number, const test::request&) {
+      return number < 200 && number % 50 == 30 ? std::optional(broken(test::fault::never_answer))
+                                               : std::nullopt;
+    });
+    auto options = service.client_options();
+    options.most_in_flight = 32;
+    options.duplicate_stragglers = true;
+    cppless::instance instance = connect(how, options);
+    CHECK(check_squares(instance, 200) == 204);
+    CHECK(service.requests() == 204);
+  }
+}
+
+TEST_CASE("stragglers are not sent twice unless that is asked for") {
+  std::atomic<unsigned> asked_for{0};
+  test::http_server server([&](const test::request& asked, const test::reply& answered) {
+    if (++asked_for == 40) std::this_thread::sleep_for(300ms);
+    answered(test::run_entry(asked));
+  });
+  test::service elsewhere;
+  auto options = elsewhere.client_options();
+  options.endpoint = server.url();
+  cppless::instance instance = connect(way::http2, options);
+  check_squares(instance, 100);
+  CHECK(asked_for == 100);
+}
+
 TEST_CASE("cancelled tasks end at once, and those beside them go on") {
   for (const way how : both) {
     test::service service({}, [](unsigned number, const test::request&) {

@@ -45,10 +45,15 @@ struct aws_lambda_options {
   /// HTTP/1.1 one for each invocation under way.
   unsigned most_connections = 0;
 
+  /// Whether an invocation that takes more than twice as long as 95 of 100 of its function's is sent
+  /// once more: the first result counts, the other is dropped. At most one in ten at a time, and not
+  /// while others wait to be sent. For tasks that may run twice, and are then paid for twice.
+  bool duplicate_stragglers = false;
+
   template <class Archive>
   void serialize(Archive& archive) {
     archive(endpoint, region, profile, function_prefix, ca_bundle, most_in_flight,
-            most_connections);
+            most_connections, duplicate_stragglers);
   }
 };
 

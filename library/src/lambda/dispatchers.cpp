@@ -33,6 +33,7 @@ instance create(const aws_lambda_options& options, detail::http_client::version 
   chosen.prefix = detail::function_prefix(options.function_prefix);
   chosen.profile = options.profile;
   chosen.most_in_flight = options.most_in_flight != 0 ? options.most_in_flight : usual_in_flight;
+  chosen.duplicates_stragglers = options.duplicate_stragglers;
   chosen.http.wanted = version;
   chosen.http.most_connections =
       options.most_connections != 0 ? options.most_connections : usual_connections;

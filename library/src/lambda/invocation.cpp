@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lambda/invocation.hpp"
 
-#include <algorithm>
-#include <charconv>
-
 #include <cppless/json_binary_archive.hpp>
 
 #include "lambda/lambda_instance.hpp"
 
 namespace cppless::detail {
-namespace {
-
-// On the word of a server that may not keep it.
-constexpr std::size_t most_reserved = 64 * 1024;
-
-}  // namespace
-
 invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent)
     : owner(owner),
       what(std::move(sent)),
@@ -31,35 +21,31 @@ invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent)
 http_request invocation::prepare() { return owner.request_of(*this); }
 
 void invocation::on_header(std::string_view name, std::string_view value) {
-  if (name == "x-amz-function-error") {
-    answer.is_function_error = true;
-  } else if (name == "x-amzn-errortype") {
-    answer.error_type = value.substr(0, value.find(':'));
-  } else if (name == "date" && answer.status == 403) {
-    answer.date = value;
-  } else if (name == "content-length") {
-    std::size_t size = 0;
-    std::from_chars(value.data(), value.data() + value.size(), size);
-    answer.body.reserve(std::min(size, most_reserved));
-  }
+  answer.take_header(name, value);
 }
 
-bool invocation::on_body(std::string_view some) {
-  answer.body += some;
-  // Lambda's own limit, and room for what a server of another kind adds to it.
-  return answer.body.size() <= most_payload + 1024 * 1024;
-}
+bool invocation::on_body(std::string_view some) { return answer.take_body(some); }
 
 void invocation::on_end() { owner.answered(*this); }
 
 void invocation::on_failure(const http_failure& failure) { owner.not_answered(*this, failure); }
 
-void invocation::reset_answer() {
-  answer.status = 0;
-  answer.body.clear();
-  answer.error_type.clear();
-  answer.is_function_error = false;
-  answer.date.clear();
+http_request duplicate::prepare() { return of_.owner.request_of_duplicate(of_); }
+
+void duplicate::on_header(std::string_view name, std::string_view value) {
+  answer.take_header(name, value);
+}
+
+bool duplicate::on_body(std::string_view some) { return answer.take_body(some); }
+
+void duplicate::on_end() {
+  is_under_way = false;
+  of_.owner.duplicate_answered(of_);
+}
+
+void duplicate::on_failure(const http_failure&) {
+  is_under_way = false;
+  of_.owner.duplicate_not_answered();
 }
 
 }  // namespace cppless::detail

@@ -14,6 +14,30 @@ namespace cppless::detail {
 class lambda_instance;
 struct lambda_function;
 
+class invocation;
+
+/// A second attempt at an invocation that takes suspiciously long: whichever is answered first with
+/// a result counts. The I/O thread's.
+class duplicate final : public http_exchange {
+ public:
+  explicit duplicate(invocation& of) : of_(of) {}
+  ~duplicate() = default;
+
+  // http_exchange
+  http_request prepare() override;
+  void on_status(unsigned status) override { answer.status = status; }
+  void on_header(std::string_view name, std::string_view value) override;
+  bool on_body(std::string_view some) override;
+  void on_end() override;
+  void on_failure(const http_failure& failure) override;
+
+  lambda_answer answer;
+  bool is_under_way = true;
+
+ private:
+  invocation& of_;
+};
+
 /// One job on its way through Lambda. Made by the dispatching thread, then the I/O thread's; the job
 /// in it may be taken out, under the instance's lock, by whoever cancels it.
 class invocation final : public http_exchange {
@@ -31,9 +55,6 @@ class invocation final : public http_exchange {
   bool on_body(std::string_view some) override;
   void on_end() override;
   void on_failure(const http_failure& failure) override;
-
-  /// Forgets the answer to an attempt.
-  void reset_answer();
 
   lambda_instance& owner;
   std::unique_ptr<job> what;  ///< Guarded by the instance's lock; nullptr once cancelled.
@@ -56,7 +77,7 @@ class invocation final : public http_exchange {
   unsigned attempts = 0;      ///< That may have started the task.
   unsigned signature_state = 0;  ///< With which it was signed last.
   unsigned refusals = 0;      ///< In a row, that have not.
-  bool has_new_credentials = false;
+  std::unique_ptr<duplicate> second;  ///< At most one is ever made.
 
   // The instance's list of all, guarded by its lock, and its list of the moment.
   invocation* previous_of_all = nullptr;

@@ -31,7 +31,8 @@ lambda_instance::lambda_instance(options chosen)
       signer_(options_.endpoint.region, "lambda"),
       rate_(options_.most_in_flight),
       random_(std::random_device{}()),
-      timer_(loop_) {
+      timer_(loop_),
+      straggler_timer_(loop_) {
   client_.emplace(loop_, options_.endpoint.url.origin, options_.http);
   renew_at_ = renewal_time(options_.credentials, std::chrono::system_clock::now());
   signer_.use(std::exchange(options_.credentials, {}));

@@ -15,6 +15,7 @@
 #include <cppless/detail/task/instance_core.hpp>
 
 #include "http/client.hpp"
+#include "lambda/answer_times.hpp"
 #include "lambda/endpoint.hpp"
 #include "lambda/invocation.hpp"
 #include "lambda/sending_rate.hpp"
@@ -27,6 +28,7 @@ struct lambda_function {
   std::string name;
   std::string path;
   request_signer::kind kind;
+  answer_times times;
 };
 
 /// The live Lambda dispatcher: one I/O thread that sends invocations and takes answers.
@@ -43,6 +45,7 @@ class lambda_instance final : public instance_core {
     std::string prefix;
     std::string profile;
     std::size_t most_in_flight = 0;
+    bool duplicates_stragglers = false;
     http_client::options http;
     aws_credentials credentials;
   };
@@ -54,6 +57,9 @@ class lambda_instance final : public instance_core {
 
   // lambda_sender.cpp: for invocations, on the I/O thread
   http_request request_of(invocation& of);
+  http_request request_of_duplicate(invocation& of);
+  void duplicate_answered(invocation& which);
+  void duplicate_not_answered() { --in_flight_; }
   void answered(invocation& which);
   void not_answered(invocation& which, const http_failure& why);
 
@@ -81,8 +87,14 @@ class lambda_instance final : public instance_core {
   static job_list settle_all(invocation_queue finished);
   void deliver();
 
+  // lambda_duplicates.cpp: the I/O thread
+  void watch_stragglers();
+  void duplicate_stragglers();
+  void abandon_duplicate(invocation& of);
+
   // lambda_sender.cpp: the I/O thread
   lambda_function& function_of(const entry& called);
+  http_request sign(invocation& of);
   void send_queued();
   void conclude(invocation& which);
   void fail(invocation& which, failure reason);
@@ -118,6 +130,8 @@ class lambda_instance final : public instance_core {
   wall_time renew_at_;
   bool is_renewing_ = false;
   bool will_deliver_ = false;
+  boost::asio::steady_timer straggler_timer_;
+  bool watches_stragglers_ = false;
   std::vector<http_header> headers_;  ///< Of the request that is being made.
 
   std::mutex invocations_mutex_;  ///< Taken after the core's.

@@ -53,7 +53,7 @@ lambda_function& lambda_instance::function_of(const entry& called) {
                                {"content-type", "application/json"},
                                {"x-amz-invocation-type", "RequestResponse"}});
     known = std::make_unique<lambda_function>(
-        lambda_function{std::move(name), std::move(path), std::move(kind)});
+        lambda_function{std::move(name), std::move(path), std::move(kind), {}});
   }
   return *known;
 }
@@ -76,13 +76,18 @@ void lambda_instance::send_queued() {
     client_->submit(next);
   }
   if (!queue_.empty() && rate_.is_reduced()) look_again_at(now + rate_.growth_interval_ns);
+  if (options_.duplicates_stragglers) watch_stragglers();
 }
 
 http_request lambda_instance::request_of(invocation& of) {
-  of.reset_answer();
+  of.answer.clear();
   of.sent = ticks();
   of.number = rate_.sent();
   of.signature_state = signature_state_;
+  return sign(of);
+}
+
+http_request lambda_instance::sign(invocation& of) {
   signer_.set_time(std::chrono::system_clock::now() + clock_offset_);
   const std::string_view authorization = signer_.sign(of.function->kind, of.body_hash);
   headers_.clear();
@@ -98,11 +103,13 @@ http_request lambda_instance::request_of(invocation& of) {
 
 void lambda_instance::answered(invocation& which) {
   --in_flight_;
+  abandon_duplicate(which);
   judgement judged = judge(which.answer, which.called, which.limits, which.function->name);
   switch (judged.what) {
     case verdict::result:
       ++which.attempts;
       which.is_result = true;
+      which.function->times.add(tick_clock::get().to_ns(ticks() - which.sent));
       rate_.succeeded();
       budget_.earn();
       conclude(which);
@@ -125,6 +132,7 @@ void lambda_instance::answered(invocation& which) {
 
 void lambda_instance::not_answered(invocation& which, const http_failure& why) {
   --in_flight_;
+  abandon_duplicate(which);
   const std::string task = std::string("task ") + which.called.name();
   switch (why.what) {
     case http_failure::kind::untrusted:
@@ -267,6 +275,7 @@ void lambda_instance::look_at(invocation& which, std::uint64_t now) {
   } else if (which.at == invocation::phase::in_flight) {
     client_->abandon(which);
     --in_flight_;
+    abandon_duplicate(which);
     ++which.attempts;
   }
   const std::string task = "task " + std::to_string(which.id);
@@ -288,6 +297,7 @@ void lambda_instance::drop(invocation& which) {
     case invocation::phase::in_flight:
       client_->abandon(which);
       --in_flight_;
+      abandon_duplicate(which);
       break;
     case invocation::phase::waits_for_retry: break;
   }
