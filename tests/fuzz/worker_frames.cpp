@@ -33,6 +33,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t looked_at = 64;  // slots; the host uses the lowest that are free
 constexpr std::size_t pid_place = 1 << 16;  // in the worker's memory
+constexpr auto patience = 60s;  // on a machine that has other things to do
 
 // Replaces the library's worker in the process that the host starts.
 [[gnu::constructor]] void be_an_idle_worker() {
@@ -109,7 +110,7 @@ class puppeteer {
     }
     if (is_cancelled) one.cancel();
     if (is_killed) ::kill(pid_, SIGKILL);
-    const auto give_up = std::chrono::steady_clock::now() + 5s;
+    const auto give_up = std::chrono::steady_clock::now() + patience;
     for (int turn = 1;; ++turn) {
       end_tasks();
       if (one.wait_for(10us) && other.wait_for(10us)) break;
@@ -133,7 +134,7 @@ class puppeteer {
       control_memory_ = find_memory("cppless-control");
       control_ = reinterpret_cast<shared_control*>(control_memory_.data());
     }
-    const auto give_up = std::chrono::steady_clock::now() + 5s;
+    const auto give_up = std::chrono::steady_clock::now() + patience;
     for (pid_ = 0; pid_ == 0 || ::kill(pid_, 0) != 0; ::usleep(100)) {
       if (std::chrono::steady_clock::now() > give_up) fuzz::fail("no worker starts");
       memory_ = shared_memory();
