@@ -42,6 +42,7 @@ PUBLIC = {
     "future.hpp": "task",
     "instance.hpp": "task",
     "map.hpp": "task",
+    "shared.hpp": "task",
     "statistics.hpp": "task",
     "task.hpp": "task",
     "aws_lambda.hpp": "task",  # declares them; lambda implements them

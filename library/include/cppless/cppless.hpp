@@ -14,5 +14,6 @@
 #include <cppless/instance.hpp>
 #include <cppless/json_binary_archive.hpp>
 #include <cppless/map.hpp>
+#include <cppless/shared.hpp>
 #include <cppless/statistics.hpp>
 #include <cppless/task.hpp>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,6 +37,8 @@ class pool final : public instance_core {
 
   bool cancel(task_id id) override;
   payload_memory& memory() noexcept override { return request_blocks_; }
+  std::optional<shared_place> place_shared(
+      const std::shared_ptr<const shared_bytes>& value) override;
 
  private:
   friend class nested_job;
@@ -58,6 +61,13 @@ class pool final : public instance_core {
     std::byte* block = nullptr;  ///< Copy of a small request that does not fit into the slot.
     std::size_t block_capacity = 0;
     std::unique_ptr<const failure> verdict;  ///< Why its worker was killed by us.
+  };
+
+  /// A shared value that workers can read; freed some time after its last user has gone.
+  struct shared_block {
+    std::weak_ptr<const shared_bytes> owner;
+    std::uint64_t offset;
+    std::size_t capacity;
   };
 
   struct inbox_block {
@@ -129,6 +139,9 @@ class pool final : public instance_core {
   void arm_bell() noexcept;
   void silence_bell() noexcept;
 
+  // pool_shared.cpp
+  void free_unused_shared();
+
   // pool_cancel.cpp
   template <class Predicate>
   bool stop(Predicate matches, const failure& verdict);
@@ -185,6 +198,7 @@ class pool final : public instance_core {
   request_memory request_blocks_;
 
   arena request_arena_;
+  std::map<content_key, shared_block> shared_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<flight> flights_;
   std::uint64_t urgent_end_ = 0;   ///< Entries ever written to the queue.

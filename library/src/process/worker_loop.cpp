@@ -116,6 +116,7 @@ worker_loop::worker_loop(std::uint32_t index)
     throw rejected("worker " + std::to_string(index) + " may not use membarrier as its host does");
   }
   current_ = this;
+  install(*this);
 }
 
 void worker_loop::run() {
@@ -203,6 +204,16 @@ const entry& worker_loop::find(std::uint64_t identity) {
     throw rejected("this worker's program has no task of identity " + std::to_string(identity));
   }
   return *(last_found_ = known);
+}
+
+std::span<const std::byte> worker_loop::find(const content_key&, std::uint64_t offset,
+                                             std::uint64_t size) {
+  if (size > requests_.size() || offset > requests_.size() - size) {
+    throw rejected("a shared value of " + std::to_string(size) + " bytes at " +
+                   std::to_string(offset) + " does not lie within the " +
+                   std::to_string(requests_.size()) + " bytes shared with workers");
+  }
+  return {requests_.data() + offset, static_cast<std::size_t>(size)};
 }
 
 source worker_loop::request_of(const task_slot& slot) const {

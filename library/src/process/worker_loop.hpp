@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include <cppless/detail/task/entry.hpp>
+#include <cppless/detail/task/shared_bytes.hpp>
 
 #include "base/shared_memory.hpp"
 #include "process/arena.hpp"
@@ -78,7 +80,7 @@ class queue_cursor {
 
 /// The life of a worker process: takes tasks from the shared queues and runs them, one at a time
 /// (a task that waits for others may be asked to run one of them meanwhile).
-class worker_loop {
+class worker_loop final : private shared_directory {
  public:
   /// Maps what the host passed on. Throws `rejected`.
   explicit worker_loop(std::uint32_t index);
@@ -105,6 +107,9 @@ class worker_loop {
   void ring() noexcept;
 
  private:
+  // shared_directory
+  std::span<const std::byte> find(const content_key& key, std::uint64_t offset,
+                                  std::uint64_t size) override;
   bool has_tasks() const noexcept { return !urgent_.is_at_end() || !regular_.is_at_end(); }
   std::uint32_t claim() noexcept;
   std::uint32_t wait_for_task();
@@ -119,7 +124,7 @@ class worker_loop {
 
   std::uint32_t index_;
   shared_memory control_memory_;
-  shared_memory requests_;
+  shared_memory requests_;  ///< Shared values too.
   shared_memory memory_;
   shared_control* control_;
   worker_record* record_;

@@ -73,6 +73,11 @@ payload_memory& instance_core::memory() noexcept {
   return memory;
 }
 
+std::optional<shared_place> instance_core::place_shared(
+    const std::shared_ptr<const shared_bytes>&) {
+  return std::nullopt;
+}
+
 task_id instance_core::submit(std::unique_ptr<job> submitted) {
   job& sent = *submitted;
   sent.submitted = ticks();

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <cppless/detail/task/job.hpp>
@@ -45,6 +46,11 @@ class instance_core {
   void close() noexcept;
 
   virtual payload_memory& memory() noexcept;
+
+  /// Puts a shared value where those who run tasks find it, once however many tasks name it.
+  /// Nothing, if it is to be written into each of them.
+  virtual std::optional<shared_place> place_shared(
+      const std::shared_ptr<const shared_bytes>& value);
 
  protected:
   /// Starts or queues the job. The transport owns it from here on. `lock` holds `mutex_`; it may be

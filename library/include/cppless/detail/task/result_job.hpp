@@ -65,6 +65,7 @@ std::unique_ptr<Job> make_job(instance_core& core, const call_target& target, au
   auto made = std::make_unique<Job>(*target.what, core.memory(),
                                     std::forward<decltype(destination)>(destination));
   if constexpr (sizeof...(Parameters) == sizeof...(Given)) {
+    const sharing_scope scope(core, made->shared);
     target.encode_state(made->payload);
     encode_arguments<Parameters...>(made->payload, as_parameter<Parameters>(given)...);
   }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <cppless/bytes.hpp>
+#include <cppless/detail/wire/buffer.hpp>
+
+namespace cppless::detail {
+
+class instance_core;
+
+/// Hash of a shared value's bytes, by which it is known everywhere.
+using content_key = std::array<std::uint8_t, 16>;
+
+/// The encoding of a shared value, the same for all its handles.
+struct shared_bytes {
+  explicit shared_bytes(bytes encoded);
+
+  const bytes data;
+  const content_key key;
+};
+
+using shared_uses = std::vector<std::shared_ptr<const shared_bytes>>;
+
+/// Where a transport has put a shared value for those it sends tasks to.
+struct shared_place {
+  std::uint64_t offset = 0;
+  /// What keeps it there: a value of the same content, perhaps not the one that was asked for.
+  std::shared_ptr<const shared_bytes> kept_by;
+};
+
+/// While a task is encoded on this thread: which transport it is for, and which shared values are to
+/// live until it has ended.
+class sharing_scope {
+ public:
+  sharing_scope(instance_core& on, shared_uses& uses) noexcept
+      : on_(on), uses_(uses), outer_(std::exchange(current_, this)) {}
+  sharing_scope(const sharing_scope&) = delete;
+  sharing_scope& operator=(const sharing_scope&) = delete;
+  ~sharing_scope() { current_ = outer_; }
+
+ private:
+  friend void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value);
+
+  static inline constinit thread_local sharing_scope* current_ = nullptr;
+
+  instance_core& on_;
+  shared_uses& uses_;
+  sharing_scope* outer_;
+};
+
+/// Writes the value's name and where it lies; where its transport has no such place, or there is
+/// none, the value itself. docs/formats/values.md
+void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value);
+
+/// What `write_shared` writes, without the bytes that may follow it.
+struct shared_reference {
+  enum class kind : std::uint8_t { in_line = 0, placed = 1 };
+
+  kind what = kind::in_line;
+  content_key key{};
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;
+
+  static shared_reference read(source& from);
+
+  /// Passes over the value if it follows.
+  void skip(source& from) const;
+
+  /// The value's bytes, valid as long as `storage` or what the transport keeps. Throws `rejected` if
+  /// they are not there.
+  std::span<const std::byte> locate(source& from, bytes& storage) const;
+};
+
+/// Where a process that runs tasks finds the shared values that these only name.
+class shared_directory {
+ public:
+  /// Throws `rejected` if it is not there.
+  virtual std::span<const std::byte> find(const content_key& key, std::uint64_t offset,
+                                          std::uint64_t size) = 0;
+
+  /// For the rest of the process; set before the first task.
+  static void install(shared_directory& found) noexcept { installed_ = &found; }
+
+ protected:
+  ~shared_directory() = default;
+
+ private:
+  friend struct shared_reference;
+  static inline constinit shared_directory* installed_ = nullptr;
+};
+
+}  // namespace cppless::detail

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cppless/detail/task/shared_bytes.hpp>
+
+#include <boost/uuid/name_generator_sha1.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include <cppless/detail/task/instance_core.hpp>
+#include <cppless/errors.hpp>
+
+namespace cppless::detail {
+namespace {
+
+// 128 bits of SHA-1. Nobody's secret hangs on it: workers decode whatever bytes they are given.
+content_key key_of(std::span<const std::byte> data) {
+  boost::uuids::name_generator_sha1 hash(boost::uuids::ns::oid());
+  const boost::uuids::uuid name = hash(data.data(), data.size());
+  content_key key;
+  std::copy(name.begin(), name.end(), key.begin());
+  return key;
+}
+
+}  // namespace
+
+shared_bytes::shared_bytes(bytes encoded) : data(std::move(encoded)), key(key_of(data)) {}
+
+void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value) {
+  using kind = shared_reference::kind;
+  std::optional<shared_place> place;
+  if (sharing_scope* const scope = sharing_scope::current_) {
+    place = scope->on_.place_shared(value);
+    if (place) scope->uses_.push_back(place->kept_by);
+  }
+  const std::uint64_t size = value->data.size();
+  const auto what = static_cast<std::uint8_t>(place ? kind::placed : kind::in_line);
+  to.write(&what, sizeof what);
+  to.write(value->key.data(), value->key.size());
+  to.write(&size, sizeof size);
+  if (place) {
+    to.write(&place->offset, sizeof place->offset);
+  } else {
+    to.write(value->data.data(), value->data.size());
+  }
+}
+
+shared_reference shared_reference::read(source& from) {
+  shared_reference reference;
+  std::uint8_t what = 0;
+  from.read(&what, sizeof what);
+  if (what > 1) reject_value("the place of a shared value", what, 1);
+  reference.what = static_cast<kind>(what);
+  from.read(reference.key.data(), reference.key.size());
+  from.read(&reference.size, sizeof reference.size);
+  if (reference.what == kind::placed) {
+    from.read(&reference.offset, sizeof reference.offset);
+  } else {
+    from.check_count(reference.size, 1);
+  }
+  return reference;
+}
+
+void shared_reference::skip(source& from) const {
+  if (what != kind::in_line) return;
+  constexpr std::size_t step = 4096;  // not all may be in memory
+  for (std::uint64_t left = size; left != 0;) {
+    const std::size_t some = std::min<std::uint64_t>(left, step);
+    from.take(some);
+    left -= some;
+  }
+}
+
+std::span<const std::byte> shared_reference::locate(source& from, bytes& storage) const {
+  if (what == kind::in_line) {
+    storage.resize(size);
+    from.read(storage.data(), size);
+    return storage;
+  }
+  if (shared_directory::installed_ == nullptr) {
+    throw rejected("a shared value of " + std::to_string(size) +
+                   " bytes lies in memory of another process");
+  }
+  return shared_directory::installed_->find(key, offset, size);
+}
+
+}  // namespace cppless::detail
