@@ -45,6 +45,11 @@ def serialization_promises():
                           "cppless binary in JSON", "cppless binary", "at most", 2.5)
 
 
+def sharing_promises():
+    yield Promise("host time for a task that reads a shared world over one that captures it",
+                  "sharing", "tiles/1024/encode", "shared", "captured", "at most", 0.02)
+
+
 def lambda_client_promises():
     ours = "cppless HTTP/2"
     for wire in ("plain", "tls"):
@@ -75,6 +80,7 @@ def all_promises():
     yield from dispatch_promises()
     yield from serialization_promises()
     yield from compile_promises()
+    yield from sharing_promises()
     yield from lambda_client_promises()
     yield from platform_promises()
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A path tracer after the technique of "Ray Tracing in One Weekend" (P. Shirley). The picture is
-// cut into tiles and each tile is a task. The lambda captures the whole world: a hierarchy of
-// polymorphic shapes and materials behind shared pointers, rebuilt on the worker. The serial and
+// cut into tiles and each tile is a task. All tasks share the world: a hierarchy of polymorphic
+// shapes and materials behind shared pointers, sent and rebuilt once in each worker. The serial and
 // the parallel picture must be equal to the byte.
 #include <cppless/cppless.hpp>
 
@@ -88,9 +88,9 @@ int main(int argc, char** argv) {
                                      "[OUTPUT] (ray.png)");
   const picture p = {arguments["width"], arguments["height"], arguments["samples"]};
   const auto parts = tiles(p, arguments["tile"]);
-  const auto world = ray::sunflower(arguments["shapes"], 2024);
+  const auto world = cppless::shared(ray::sunflower(arguments["shapes"], 2024));
   const auto camera = ray::viewer(double(p.width) / p.height);
-  auto paint_tile = [=](const tile& t) { return paint(*world, camera, p, t); };
+  auto paint_tile = [=](const tile& t) { return paint(**world, camera, p, t); };
 
   example::race race;
   const std::string serial = race.serial([&] {

@@ -2,16 +2,18 @@
 #include "fuzz.hpp"
 
 #include <cppless/json_binary_archive.hpp>
+#include <cppless/shared.hpp>
 
 #include <string_view>
 
 #include "http/url.hpp"
 #include "lambda/answer.hpp"
 #include "lambda/credentials.hpp"
+#include "lambda/runtime_request.hpp"
 #include "lambda/shared_config.hpp"
 #include "lambda/signature.hpp"
 
-/// What the Lambda dispatcher reads that others wrote: answers, credentials, the shared files, URLs,
+/// What the Lambda dispatcher and its functions read that others wrote: answers, requests, credentials, the shared files, URLs,
 /// Authorization headers.
 namespace {
 
@@ -25,13 +27,24 @@ void check_answer(std::string_view text) {
   answer.is_function_error = text.size() % 2 == 0;
   answer.body = text;
   const judgement judged = judge(answer, called, {}, "function");
-  if ((judged.what == verdict::result) != judged.reason.message.empty()) {
+  const bool is_failure = judged.what != verdict::result && judged.what != verdict::unshared;
+  if (is_failure == judged.reason.message.empty()) {
     fuzz::fail("a failure without a reason, or a result with one");
   }
   try {
     json_base64_source bytes(text);
     if (result_head::read(bytes).format != result_head::known_format) fuzz::fail("unknown format");
   } catch (const cppless::rejected&) {
+  }
+}
+
+// What a function reads: a request of a task that takes a shared value.
+void check_request(std::string_view text) {
+  try {
+    const runtime_request asked(text);
+    json_base64_source payload(asked.task());
+    (void)decode<cppless::shared_value<std::string>>(payload);
+  } catch (const shared_value_missing&) {
   }
 }
 
@@ -62,13 +75,16 @@ seeds make_seeds() {
           "\5AWS4-HMAC-SHA256 Credential=A/20150830/us-east-1/lambda/aws4_request, "
           "SignedHeaders=host;x-amz-date, Signature="
           "0123456789012345678901234567890123456789012345678901234567890123",
-          "\00520150830T123600Z"};
+          "\00520150830T123600Z",
+          "\6{\"task\":\"AQEAAAAAAAAAAAAAAAAAAAAAAwAAAAAAAAAAAAAAAAAAAA==\",\"shared\":{"
+          "\"00000000000000000000000000000000\":\"AwAAAAAAAABhYmM=\"}}",
+          "\6\"AQAAAAAAAAAAAAAAAAAAAAAAAQsAAAAAAAAAAwAAAAAAAABhYmM=\""};
 }
 
 void decode(unsigned kind, const std::byte* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
-    switch (kind % 6) {
+    switch (kind % 7) {
       case 1: return check_answer(text);
       case 2: parse_credentials(text); return;
       case 3: parse_config(text); return;
@@ -78,6 +94,7 @@ void decode(unsigned kind, const std::byte* data, std::size_t size) {
         }
         return;
       case 5: return check_path(text);
+      case 6: return check_request(text);
       default: return;
     }
   } catch (const cppless::rejected&) {

@@ -34,9 +34,9 @@ TARGETS = {
     "json_binary": ([], 65536),
     "json_structured": ([], 4096),
     "runtime_reply": (["lambda/runtime_reply.cpp"], 65536),
-    "lambda_texts": (["lambda/answer.cpp", "lambda/credentials_json.cpp", "lambda/shared_config.cpp",
-                      "lambda/sha256.cpp", "lambda/signature.cpp", "http/url.cpp",
-                      "task/described_exception.cpp", "task/entry.cpp"], 4096),
+    "lambda_texts": (["lambda/answer.cpp", "lambda/credentials_json.cpp", "lambda/runtime_request.cpp",
+                      "lambda/shared_config.cpp", "lambda/sha256.cpp", "lambda/signature.cpp", "http/url.cpp",
+                      *sources_of("trace", "task")], 4096),
     "worker_frames": (sources_of("trace", "task", "process"), 1024),
 }
 

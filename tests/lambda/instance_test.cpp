@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -20,6 +23,8 @@ using cppless::error_kind;
 int square(int x) { return x * x; }
 std::string echo(std::string text) { return text; }
 int thrower(int x) { throw std::out_of_range("no element " + std::to_string(x)); }
+
+std::size_t length_of(cppless::shared_value<std::string> text) { return text->size(); }
 
 enum class way { http2, http1 };
 
@@ -401,6 +406,44 @@ TEST_CASE("closing an instance ends what is outstanding, whatever state it is in
     while (service.requests() < 20) std::this_thread::yield();
   }
   for (auto& each : futures) CHECK(error_of([&] { each.get(); }).kind == error_kind::cancelled);
+}
+
+TEST_CASE("shared values go along until an environment has them, and again to one that has not") {
+  std::atomic<unsigned> carrying{0};
+  std::atomic<std::size_t> largest_other{0};
+  test::service service({}, [&](unsigned number, const test::request& asked) {
+    if (asked.body.front() == '{') {
+      ++carrying;
+    } else {
+      largest_other = std::max(largest_other.load(), asked.body.size());
+    }
+    test::answer missing;
+    missing.body = R"({"missing":"shared values"})";
+    return number == 7 ? std::optional(missing) : std::nullopt;
+  });
+  cppless::instance instance = connect(way::http2, service);
+  const auto text = cppless::shared(std::string(50'000, 'x') + std::to_string(::getpid()));
+  for (unsigned i = 0; i < 20; ++i) {
+    std::size_t length = 0;
+    cppless::dispatch(instance, cppless::fn<&length_of>, length, {text});
+    CHECK(instance.wait_one().statistics.attempts == 1);
+    CHECK(length == text->size());
+  }
+  CHECK(service.requests() == 21);
+  CHECK(carrying == 2);
+  CHECK(largest_other < 100);
+}
+
+TEST_CASE("shared values that are too large together are refused, with their sizes") {
+  test::service service;
+  cppless::instance instance = connect(way::http2, service);
+  const auto large = cppless::shared(std::string(5'000'000, 'x'));
+  auto refused = cppless::async(instance, cppless::fn<&length_of>, large);
+  const caught error = error_of([&] { refused.get(); });
+  CHECK(error.kind == error_kind::rejected);
+  CHECK(error.says("the shared values among them 5000008"));
+  CHECK(error.says("6291556"));
+  CHECK(service.requests() == 0);
 }
 
 TEST_CASE("futures complete although nobody waits") {

@@ -10,6 +10,7 @@
 
 #include <cppless/json_binary_archive.hpp>
 
+#include "lambda/runtime_request.hpp"
 #include "lambda/signature.hpp"
 #include "task/described_exception.hpp"
 
@@ -156,11 +157,16 @@ answer run_entry(const request& asked) {
   const std::uint64_t numbers[] = {1000, 4096};
   result.write(numbers, sizeof numbers);
   try {
-    json_base64_source input(asked.body);
+    const runtime_request wanted(asked.body);
+    json_base64_source input(wanted.task());
     std::vector<std::byte> bytes(input.remaining());
     input.read(bytes.data(), bytes.size());
     source request(bytes.data(), bytes.size());
     called->run(request, result);
+  } catch (const shared_value_missing&) {
+    answer missing;
+    missing.body = shared_value_missing::answer;
+    return missing;
   } catch (...) {
     const described_exception thrown = describe_current_exception();
     return function_error(thrown.type, thrown.what);

@@ -23,6 +23,7 @@
 
 #include "base/clock.hpp"
 #include "http_server.hpp"
+#include "lambda/runtime_request.hpp"
 #include "process/task_limits_guard.hpp"
 #include "service.hpp"
 #include "task/described_exception.hpp"
@@ -51,7 +52,8 @@ void write_all(int to, std::string_view bytes) {
   ::close_range(4, ~0U, 0);
   std::string said;
   try {
-    json_base64_source input(body);
+    const runtime_request asked(body);
+    json_base64_source input(asked.task());
     std::vector<std::byte> bytes(input.remaining());
     input.read(bytes.data(), bytes.size());
     source request(bytes.data(), bytes.size());
@@ -68,6 +70,8 @@ void write_all(int to, std::string_view bytes) {
     whole.write(numbers, sizeof numbers);
     whole.write(result.data(), result.size());
     said = static_cast<char>(outcome::result) + to_json_base64({whole.data(), whole.size()});
+  } catch (const shared_value_missing&) {
+    said = static_cast<char>(outcome::result) + std::string(shared_value_missing::answer);
   } catch (const std::bad_alloc&) {
     said = static_cast<char>(outcome::out_of_memory);
   } catch (...) {

@@ -7,6 +7,7 @@
 #include <cppless/detail/wire/binary.hpp>
 #include <cppless/detail/wire/json.hpp>
 
+#include "lambda/runtime_request.hpp"
 #include "task/described_exception.hpp"
 
 namespace cppless::detail {
@@ -117,7 +118,9 @@ void lambda_answer::clear() {
 
 judgement judge(const lambda_answer& answer, const entry& of, const task_limits& limits,
                 std::string_view function) {
-  if (answer.status == 200 && !answer.is_function_error) return {verdict::result};
+  if (answer.status == 200 && !answer.is_function_error) {
+    return {answer.body == shared_value_missing::answer ? verdict::unshared : verdict::result};
+  }
   if (answer.is_function_error) return judge_function_error(answer, of, limits);
   const std::string text =
       "Lambda did not take task " + std::string(of.name()) + ": " + quoted(answer);

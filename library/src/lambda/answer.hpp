@@ -29,6 +29,7 @@ struct lambda_answer {
 enum class verdict {
   result,      ///< A result is there.
   failed,      ///< For good.
+  unshared,    ///< It was not started: a shared value that it names is not where it came to.
   lost,        ///< The task may have been started: start it again if it may be.
   throttled,   ///< It was not started: more slowly, later.
   unavailable, ///< The service is in trouble and has not started it: later.

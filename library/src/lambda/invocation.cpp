@@ -1,21 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lambda/invocation.hpp"
 
+#include <algorithm>
+
 #include <cppless/json_binary_archive.hpp>
 
 #include "lambda/lambda_instance.hpp"
+#include "lambda/runtime_request.hpp"
 
 namespace cppless::detail {
-invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent)
+invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent, bool carries)
     : owner(owner),
       what(std::move(sent)),
       called(what->what),
       limits(what->limits),
       id(what->statistics.id),
       deadline_ns(what->deadline_ns),
-      body(to_json_base64({what->payload.data(), what->payload.size()})),
-      body_hash(sha256::of(body)) {
+      shared(std::move(what->shared)),
+      body(to_json_base64({what->payload.data(), what->payload.size()})) {
   what->payload.release();  // the body has it
+  if (carries) {
+    carry_shared();
+  } else {
+    body_hash = sha256::of(body);
+  }
+}
+
+void invocation::carry_shared() {
+  std::string whole = R"({"task":)" + body + R"(,"shared":{)";
+  for (std::size_t at = 0; at < shared.size(); ++at) {
+    const auto same = [&](const auto& other) { return other->key == shared[at]->key; };
+    const auto here = shared.begin() + static_cast<std::ptrdiff_t>(at);
+    if (std::find_if(shared.begin(), here, same) != here) continue;
+    if (at != 0) whole += ',';
+    whole += '"' + to_text(shared[at]->key) + "\":" + to_json_base64(shared[at]->data);
+  }
+  body = std::move(whole) + "}}";
+  body_hash = sha256::of(body);
+  carries_shared = true;
 }
 
 http_request invocation::prepare() { return owner.request_of(*this); }

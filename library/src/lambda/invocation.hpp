@@ -45,7 +45,8 @@ class invocation final : public http_exchange {
   using time_point = std::chrono::steady_clock::time_point;
   enum class phase { queued, in_flight, waits_for_retry, concluded };
 
-  invocation(lambda_instance& owner, std::unique_ptr<job> sent);
+  /// `carries_shared`: whether the shared values that it names go along.
+  invocation(lambda_instance& owner, std::unique_ptr<job> sent, bool carries_shared);
   ~invocation() = default;
 
   // http_exchange
@@ -56,6 +57,9 @@ class invocation final : public http_exchange {
   void on_end() override;
   void on_failure(const http_failure& failure) override;
 
+  /// Has the shared values go along.
+  void carry_shared();
+
   lambda_instance& owner;
   std::unique_ptr<job> what;  ///< Guarded by the instance's lock; nullptr once cancelled.
   const entry& called;
@@ -63,6 +67,8 @@ class invocation final : public http_exchange {
   const task_id id;
   const std::uint64_t deadline_ns;
   lambda_function* function = nullptr;
+  const shared_uses shared;
+  bool carries_shared = false;
   std::string body;
   sha256_digest body_hash;
 

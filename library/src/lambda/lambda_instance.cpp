@@ -17,10 +17,26 @@ namespace {
 
 std::size_t json_size(std::size_t bytes) { return (bytes + 2) / 3 * 4 + 2; }
 
+std::size_t shared_size(const job& of) {
+  std::size_t size = 0;
+  for (const auto& each : of.shared) size += each->data.size();
+  return size;
+}
+
+// With all shared values: nobody knows beforehand which environment has which.
+std::size_t request_size(const job& of) {
+  constexpr std::size_t names = 64;
+  std::size_t size = json_size(of.payload.size());
+  for (const auto& each : of.shared) size += json_size(each->data.size()) + names;
+  return size;
+}
+
 std::string too_large_text(const job& of) {
-  const std::size_t bytes = of.payload.size();
+  const std::size_t shared = shared_size(of);
   return "the captures and arguments of task " + std::string(of.what.name()) + " take " +
-         std::to_string(bytes) + " bytes, " + std::to_string(json_size(bytes)) +
+         std::to_string(of.payload.size()) + " bytes" +
+         (shared != 0 ? " and the shared values among them " + std::to_string(shared) : "") + ", " +
+         std::to_string(request_size(of)) +
          " as Lambda takes them, which is more than its limit of " + std::to_string(most_payload);
 }
 
@@ -42,11 +58,12 @@ lambda_instance::~lambda_instance() { close(); }
 
 void lambda_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mutex>& core_lock) {
   core_lock.unlock();  // a large request takes a while to hash
-  if (json_size(sent->payload.size()) > most_payload) {
+  if (request_size(*sent) > most_payload) {
     const failure reason{error_kind::rejected, too_large_text(*sent)};
     return refuse(std::move(sent), reason);
   }
-  auto made = std::make_unique<invocation>(*this, std::move(sent));
+  const bool carries_shared = must_carry(sent->shared);
+  auto made = std::make_unique<invocation>(*this, std::move(sent), carries_shared);
   std::unique_lock lock(invocations_mutex_);
   if (is_closing_) {
     lock.unlock();
@@ -58,6 +75,20 @@ void lambda_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mute
   incoming_.push_back(*made.release());
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   wake(lock);
+}
+
+// Environments keep what requests have brought them.
+std::optional<shared_place> lambda_instance::place_shared(
+    const std::shared_ptr<const shared_bytes>& value) {
+  return shared_place{0, value};
+}
+
+// Until one environment has answered with a value none is likely to have it.
+bool lambda_instance::must_carry(const shared_uses& shared) {
+  if (shared.empty()) return false;
+  const std::lock_guard lock(invocations_mutex_);
+  return !std::all_of(shared.begin(), shared.end(),
+                      [this](const auto& each) { return known_shared_.contains(each->key); });
 }
 
 // Has the I/O thread look for news; many of them wake it once. Gives the lock back.

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <optional>
 #include <random>
+#include <set>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -54,6 +55,8 @@ class lambda_instance final : public instance_core {
   ~lambda_instance() override;
 
   bool cancel(task_id id) override;
+  std::optional<shared_place> place_shared(
+      const std::shared_ptr<const shared_bytes>& value) override;
 
   // lambda_sender.cpp: for invocations, on the I/O thread
   http_request request_of(invocation& of);
@@ -80,6 +83,7 @@ class lambda_instance final : public instance_core {
   void stop_loop();
 
   // lambda_instance.cpp: between the threads
+  bool must_carry(const shared_uses& shared);
   void wake(std::unique_lock<std::mutex>& lock);
   void take_news();
   void refuse(std::unique_ptr<job> refused, const failure& reason);
@@ -96,6 +100,7 @@ class lambda_instance final : public instance_core {
   lambda_function& function_of(const entry& called);
   http_request sign(invocation& of);
   void send_queued();
+  void send_with_shared(invocation& which);
   void conclude(invocation& which);
   void fail(invocation& which, failure reason);
   void retry(invocation& which, verdict what, failure reason);
@@ -140,6 +145,7 @@ class lambda_instance final : public instance_core {
   invocation* all_ = nullptr;
   invocation_queue incoming_;
   std::vector<invocation*> abandoned_;  ///< Without a job.
+  std::set<content_key> known_shared_;  ///< That at least one environment has.
   invocation_queue finished_;           ///< For the driver.
   std::optional<aws_credentials> new_credentials_;
   bool is_woken_ = false;

@@ -112,8 +112,13 @@ void lambda_instance::answered(invocation& which) {
       which.function->times.add(tick_clock::get().to_ns(ticks() - which.sent));
       rate_.succeeded();
       budget_.earn();
+      if (which.carries_shared) {
+        const std::lock_guard lock(invocations_mutex_);
+        for (const auto& each : which.shared) known_shared_.insert(each->key);
+      }
       conclude(which);
       break;
+    case verdict::unshared: send_with_shared(which); break;
     case verdict::failed:
       ++which.attempts;
       fail(which, std::move(judged.reason));
@@ -187,6 +192,19 @@ void lambda_instance::retry_later(invocation& which) {
   which.due_ns = now_ns() + std::uniform_int_distribution<std::uint64_t>(0, end)(random_);
   if (which.deadline_ns != 0) which.due_ns = std::min(which.due_ns, which.deadline_ns);
   look_again_at(which.due_ns);
+}
+
+// The request came to an environment that has not met a shared value yet.
+void lambda_instance::send_with_shared(invocation& which) {
+  if (which.carries_shared) {
+    return fail(which, {error_kind::lost, "the function of task " +
+                                              std::string(which.called.name()) +
+                                              " does not find the shared values sent along"});
+  }
+  which.carry_shared();
+  which.at = invocation::phase::queued;
+  which.due_ns = which.deadline_ns;
+  queue_.push_back(which);
 }
 
 void lambda_instance::conclude(invocation& which) {

@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 #include "lambda/function_frame.hpp"
+#include "lambda/runtime_request.hpp"
 #include "task/described_exception.hpp"
 #include "wire/base64.hpp"
 
@@ -174,8 +175,11 @@ void runtime_loop::serve(const runtime_reply& request) {
   const std::uint64_t started = now_ns();
   try {
     result_.reserve(function_frame::size);
-    json_base64_source payload(request.body);
+    const runtime_request asked(request.body);
+    json_base64_source payload(asked.task());
     served_->run(payload, result_);
+  } catch (const shared_value_missing&) {
+    return answer(request.request_id, shared_value_missing::answer);
   } catch (...) {
     thrown = describe_current_exception();
   }
