@@ -59,16 +59,19 @@ void write_all(int to, std::string_view bytes) {
     source request(bytes.data(), bytes.size());
     heap_sink result;
     const std::uint64_t begin = now_ns();
+    update_scope updates;
     {
       const task_limits_guard guard(called.limits.timeout_ns, called.limits.memory_bytes);
       called.run(request, result);
     }
     const std::uint64_t numbers[] = {now_ns() - begin, peak_resident_bytes()};
     heap_sink whole;
-    const char head[] = {1, is_cold ? char{1} : char{0}};
+    const auto flags = static_cast<char>((is_cold ? 1 : 0) | (updates.log.empty() ? 0 : 2));
+    const char head[] = {1, flags};
     whole.write(head, sizeof head);
     whole.write(numbers, sizeof numbers);
     whole.write(result.data(), result.size());
+    if (!updates.log.empty()) updates.log.write(whole);
     said = static_cast<char>(outcome::result) + to_json_base64({whole.data(), whole.size()});
   } catch (const shared_value_missing&) {
     said = static_cast<char>(outcome::result) + std::string(shared_value_missing::answer);

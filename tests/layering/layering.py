@@ -43,6 +43,7 @@ PUBLIC = {
     "instance.hpp": "task",
     "map.hpp": "task",
     "shared.hpp": "task",
+    "shared_variable.hpp": "task",
     "statistics.hpp": "task",
     "task.hpp": "task",
     "aws_lambda.hpp": "task",  # declares them; lambda implements them

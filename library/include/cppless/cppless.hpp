@@ -15,5 +15,6 @@
 #include <cppless/json_binary_archive.hpp>
 #include <cppless/map.hpp>
 #include <cppless/shared.hpp>
+#include <cppless/shared_variable.hpp>
 #include <cppless/statistics.hpp>
 #include <cppless/task.hpp>

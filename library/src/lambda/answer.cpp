@@ -145,7 +145,9 @@ result_head result_head::read(source& from) {
                    ", this program knows format " + std::to_string(known_format) +
                    ": deploy it again");
   }
-  head.is_cold = decode<std::uint8_t>(from) != 0;
+  const auto flags = decode<std::uint8_t>(from);
+  head.is_cold = (flags & 1) != 0;
+  head.has_updates = (flags & 2) != 0;
   head.run_ns = decode<std::uint64_t>(from);
   head.peak_memory = decode<std::uint64_t>(from);
   return head;

@@ -51,6 +51,7 @@ struct result_head {
 
   std::uint8_t format = 0;
   bool is_cold = false;
+  bool has_updates = false;  ///< Of shared variables, behind the result.
   std::uint64_t run_ns = 0;
   std::uint64_t peak_memory = 0;
 

@@ -13,13 +13,14 @@ struct function_frame {
   static constexpr std::size_t size = 18;
 
   bool is_cold = false;
+  bool has_updates = false;  ///< Of shared variables, behind the result.
   std::uint64_t run_ns = 0;
   std::uint64_t peak_memory = 0;  ///< Bytes.
 
   /// Writes `size` bytes.
   void write(std::byte* to) const noexcept {
     to[0] = std::byte{format};
-    to[1] = static_cast<std::byte>(is_cold);
+    to[1] = static_cast<std::byte>((is_cold ? 1 : 0) | (has_updates ? 2 : 0));
     std::memcpy(to + 2, &run_ns, sizeof run_ns);
     std::memcpy(to + 10, &peak_memory, sizeof peak_memory);
   }

@@ -16,7 +16,7 @@ invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent, bool c
       limits(what->limits),
       id(what->statistics.id),
       deadline_ns(what->deadline_ns),
-      shared(std::move(what->shared)),
+      shared(std::move(what->shared.values)),
       body(to_json_base64({what->payload.data(), what->payload.size()})) {
   what->payload.release();  // the body has it
   if (carries) {

@@ -19,7 +19,7 @@ std::size_t json_size(std::size_t bytes) { return (bytes + 2) / 3 * 4 + 2; }
 
 std::size_t shared_size(const job& of) {
   std::size_t size = 0;
-  for (const auto& each : of.shared) size += each->data.size();
+  for (const auto& each : of.shared.values) size += each->data.size();
   return size;
 }
 
@@ -27,7 +27,7 @@ std::size_t shared_size(const job& of) {
 std::size_t request_size(const job& of) {
   constexpr std::size_t names = 64;
   std::size_t size = json_size(of.payload.size());
-  for (const auto& each : of.shared) size += json_size(each->data.size()) + names;
+  for (const auto& each : of.shared.values) size += json_size(each->data.size()) + names;
   return size;
 }
 
@@ -62,7 +62,7 @@ void lambda_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mute
     const failure reason{error_kind::rejected, too_large_text(*sent)};
     return refuse(std::move(sent), reason);
   }
-  const bool carries_shared = must_carry(sent->shared);
+  const bool carries_shared = must_carry(sent->shared.values);
   auto made = std::make_unique<invocation>(*this, std::move(sent), carries_shared);
   std::unique_lock lock(invocations_mutex_);
   if (is_closing_) {
@@ -139,6 +139,14 @@ void lambda_instance::unlink(invocation& removed) noexcept {
   }
 }
 
+// The updates of shared variables stand behind the result.
+void lambda_instance::settle_with_updates(job& done, source& from) {
+  bytes all(from.remaining());
+  from.read(all.data(), all.size());
+  source result(all.data(), all.size() - apply_updates(all));
+  settle(done, result);
+}
+
 // Decodes results into their places. The invocations are gone afterwards.
 job_list lambda_instance::settle_all(invocation_queue finished) {
   job_list settled;
@@ -160,7 +168,11 @@ job_list lambda_instance::settle_all(invocation_queue finished) {
         statistics.cold = head.is_cold;
         statistics.run = std::chrono::nanoseconds(head.run_ns);
         statistics.peak_memory = head.peak_memory;
-        settle(done, bytes);
+        if (head.has_updates) {
+          settle_with_updates(done, bytes);
+        } else {
+          settle(done, bytes);
+        }
       } catch (const error& malformed) {
         settle(done, {error_kind::lost, "the answer to task " + std::string(done.what.name()) +
                                             " is none of a cppless function: " +

@@ -88,6 +88,7 @@ class lambda_instance final : public instance_core {
   void take_news();
   void refuse(std::unique_ptr<job> refused, const failure& reason);
   void unlink(invocation& removed) noexcept;
+  static void settle_with_updates(job& done, source& from);
   static job_list settle_all(invocation_queue finished);
   void deliver();
 

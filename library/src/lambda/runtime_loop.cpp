@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include <cppless/detail/task/variable_state.hpp>
 #include <cppless/detail/wire/binary.hpp>
 #include <cppless/detail/wire/json.hpp>
 #include <cppless/errors.hpp>
@@ -177,7 +178,10 @@ void runtime_loop::serve(const runtime_reply& request) {
     result_.reserve(function_frame::size);
     const runtime_request asked(request.body);
     json_base64_source payload(asked.task());
+    update_scope updates;
     served_->run(payload, result_);
+    frame.has_updates = !updates.log.empty();
+    if (frame.has_updates) updates.log.write(result_);
   } catch (const shared_value_missing&) {
     return answer(request.request_id, shared_value_missing::answer);
   } catch (...) {

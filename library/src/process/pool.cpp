@@ -295,7 +295,7 @@ void pool::settle_arrival(arrival& finished) {
   statistics.waited = std::min(statistics.run, std::chrono::nanoseconds(
                                                    std::uint64_t{finished.waited_us} * 1000));
   statistics.peak_memory = std::uint64_t{finished.peak_memory_kib} * 1024;
-  const std::uint64_t size = finished.result_size;
+  std::uint64_t size = finished.result_size;
   const std::byte* data = finished.result;
   if (size > inline_result_bytes) {
     const std::uint64_t offset = finished.result_offset;
@@ -310,12 +310,13 @@ void pool::settle_arrival(arrival& finished) {
     }
     data = memory->data() + offset;
   }
-  source bytes(data, size);
-  if (finished.outcome == run_outcome::result) {
-    settle(settled, bytes);
-    return;
-  }
   try {
+    if (finished.outcome == run_outcome::result_and_updates) size -= apply_updates({data, size});
+    source bytes(data, size);
+    if (finished.outcome == run_outcome::result ||
+        finished.outcome == run_outcome::result_and_updates) {
+      return settle(settled, bytes);
+    }
     settle(settled, described_failure(finished.outcome, settled, bytes));
   } catch (const error& malformed) {
     settle(settled, failure{error_kind::lost, malformed.what()});
@@ -437,6 +438,7 @@ void pool::shut_down() noexcept {
   }
   kick();
   supervisor_.join();
+  take_in_variables();
   job_list left;
   {
     const std::lock_guard lock(mutex_);

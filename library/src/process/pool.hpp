@@ -30,7 +30,7 @@ namespace cppless::detail {
 /// Invariants: (1) a slot with a job is ready or taken, and the job is in exactly one place;
 /// (2) everything from `request_arena_` to `hopeless_` is guarded by the core's `mutex_`; (3) no job
 /// is destroyed or settled while it is held, since both run users' code or return memory to the arena.
-class pool final : public instance_core {
+class pool final : public instance_core, public std::enable_shared_from_this<pool> {
  public:
   explicit pool(unsigned workers);
   ~pool() override;
@@ -39,6 +39,7 @@ class pool final : public instance_core {
   payload_memory& memory() noexcept override { return request_blocks_; }
   std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value) override;
+  std::uint32_t show_variable(const std::shared_ptr<variable_home>& variable) override;
 
  private:
   friend class nested_job;
@@ -141,6 +142,7 @@ class pool final : public instance_core {
 
   // pool_shared.cpp
   void free_unused_shared();
+  void take_in_variables();
 
   // pool_cancel.cpp
   template <class Predicate>
@@ -199,6 +201,8 @@ class pool final : public instance_core {
 
   arena request_arena_;
   std::map<content_key, shared_block> shared_;
+  std::vector<std::weak_ptr<variable_home>> variables_;  ///< By cell.
+  std::map<std::uint64_t, std::uint32_t> cells_;         ///< Of variables, by their ids.
   std::vector<std::uint32_t> free_slots_;
   std::vector<flight> flights_;
   std::uint64_t urgent_end_ = 0;   ///< Entries ever written to the queue.

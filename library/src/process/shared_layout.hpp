@@ -16,6 +16,7 @@ namespace cppless::detail {
 // each worker's large results in memory of its own.
 
 inline constexpr std::uint32_t slot_count = 4096;
+inline constexpr std::uint32_t variable_cells = 4096;
 inline constexpr std::uint32_t queue_cells = 16384;  ///< Several times slot_count: stale cells happen.
 inline constexpr std::uint32_t max_workers = 1024;
 inline constexpr std::uint32_t no_slot = 0xffffffff;
@@ -29,7 +30,12 @@ enum class slot_phase : std::uint8_t {
   taken,  ///< A worker runs it, or has reported it.
 };
 
-enum class run_outcome : std::uint8_t { result, exception, out_of_memory };
+enum class run_outcome : std::uint8_t {
+  result,
+  exception,
+  out_of_memory,
+  result_and_updates,  ///< Of shared variables; they stand behind the result.
+};
 
 /// Phase, the worker that took it, and a generation that changes with each use, in one word: a
 /// worker owns a task from one compare-and-swap on, wherever it dies.
@@ -235,6 +241,7 @@ struct shared_control {
   task_slot slots[slot_count];
   worker_record workers[max_workers];
   finished_ring finished[max_workers];
+  std::atomic<std::uint64_t> variables[variable_cells];  ///< Shared ones, by the numbers of their cells less 1.
 };
 
 /// Wakes up to `count` sleeping workers of the first `among`, none of them twice. The caller has

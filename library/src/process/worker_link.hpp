@@ -67,6 +67,10 @@ class nested_instance final : public instance_core,
                               public std::enable_shared_from_this<nested_instance> {
  public:
   bool cancel(task_id id) override { return worker_link::get().cancel(*this, id); }
+  std::uint32_t show_variable(const std::shared_ptr<variable_home>&) override {
+    throw rejected("a shared variable made by a task cannot be passed on to tasks of its own: make it "
+                   "in the program itself");
+  }
 
   using instance_core::publish;
   using instance_core::settle;

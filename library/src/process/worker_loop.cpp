@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include <cppless/detail/task/variable_state.hpp>
 #include <cppless/detail/wire/binary.hpp>
 
 #include "base/clock.hpp"
@@ -33,6 +34,12 @@ constexpr std::uint64_t worth_measuring_ns = 20'000;
 
 std::uint32_t clamped(std::uint64_t value) noexcept {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xffffffff));
+}
+
+run_outcome append(const update_log& updates, sink& to) {
+  if (updates.empty()) return run_outcome::result;
+  updates.write(to);
+  return run_outcome::result_and_updates;
 }
 
 void encode_exception(sink& to) {
@@ -117,6 +124,7 @@ worker_loop::worker_loop(std::uint32_t index)
   }
   current_ = this;
   install(*this);
+  install_variable_cells(control_->variables);
 }
 
 void worker_loop::run() {
@@ -227,16 +235,17 @@ run_outcome worker_loop::execute(task_slot& slot, std::uint64_t started, result_
   try {
     const entry& what = find(slot.identity);
     source request = request_of(slot);
+    update_scope updates;
     if (!is_limited) {
       what.run(request, result);
-      return run_outcome::result;
+      return append(updates.log, result);
     }
     const std::uint64_t memory_bytes = slot.request.memory_bytes;
     slot.request.started = started;
     task_limits_guard limits(slot.request.timeout_ns, memory_bytes);
     try {
       what.run(request, result);
-      return run_outcome::result;
+      return append(updates.log, result);
     } catch (const std::bad_alloc&) {
       limits.lift();
       encode_exception(result);

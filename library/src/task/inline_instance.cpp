@@ -20,6 +20,7 @@ void run(job& what, void (*succeed)(job&, source&), void (*fail)(job&, const fai
   statistics.attempts = 1;
   heap_sink result;
   std::optional<failure> reason;
+  update_scope updates;
   try {
     source request(what.payload.data(), what.payload.size());
     what.what.run(request, result);
@@ -38,6 +39,7 @@ void run(job& what, void (*succeed)(job&, source&), void (*fail)(job&, const fai
   if (reason) {
     fail(what, *reason);
   } else {
+    updates.log.apply();
     source bytes(result.data(), result.size());
     succeed(what, bytes);
   }

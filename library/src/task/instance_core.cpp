@@ -78,6 +78,10 @@ std::optional<shared_place> instance_core::place_shared(
   return std::nullopt;
 }
 
+std::uint32_t instance_core::show_variable(const std::shared_ptr<variable_home>&) {
+  return variable_view::no_cell;
+}
+
 task_id instance_core::submit(std::unique_ptr<job> submitted) {
   job& sent = *submitted;
   sent.submitted = ticks();

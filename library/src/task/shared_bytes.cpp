@@ -30,7 +30,7 @@ void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value) {
   std::optional<shared_place> place;
   if (sharing_scope* const scope = sharing_scope::current_) {
     place = scope->on_.place_shared(value);
-    if (place) scope->uses_.push_back(place->kept_by);
+    if (place) scope->uses_.values.push_back(place->kept_by);
   }
   const std::uint64_t size = value->data.size();
   const auto what = static_cast<std::uint8_t>(place ? kind::placed : kind::in_line);
@@ -42,6 +42,12 @@ void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value) {
   } else {
     to.write(value->data.data(), value->data.size());
   }
+}
+
+std::uint32_t sharing_scope::show(const std::shared_ptr<variable_home>& variable) {
+  if (current_ == nullptr) return 0;
+  current_->uses_.variables.push_back(variable);
+  return current_->on_.show_variable(variable);
 }
 
 shared_reference shared_reference::read(source& from) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <cppless/detail/task/job.hpp>
+#include <cppless/detail/task/variable_state.hpp>
 
 namespace cppless::detail {
 
@@ -51,6 +52,9 @@ class instance_core {
   /// Nothing, if it is to be written into each of them.
   virtual std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value);
+
+  /// Has those who run tasks see a variable in a cell, whose number it returns; 0 if there is none.
+  virtual std::uint32_t show_variable(const std::shared_ptr<variable_home>& variable);
 
  protected:
   /// Starts or queues the job. The transport owns it from here on. `lock` holds `mutex_`; it may be

@@ -16,6 +16,7 @@
 namespace cppless::detail {
 
 class instance_core;
+class variable_home;
 
 /// Hash of a shared value's bytes, by which it is known everywhere.
 using content_key = std::array<std::uint8_t, 16>;
@@ -37,15 +38,24 @@ struct shared_place {
   std::shared_ptr<const shared_bytes> kept_by;
 };
 
-/// While a task is encoded on this thread: which transport it is for, and which shared values are to
-/// live until it has ended.
+/// What a task refers to without holding it, and what must live until it has ended.
+struct shared_things {
+  shared_uses values;
+  std::vector<std::shared_ptr<variable_home>> variables;
+};
+
+/// While a task is encoded on this thread: which transport it is for, and where what it refers to is
+/// noted.
 class sharing_scope {
  public:
-  sharing_scope(instance_core& on, shared_uses& uses) noexcept
+  sharing_scope(instance_core& on, shared_things& uses) noexcept
       : on_(on), uses_(uses), outer_(std::exchange(current_, this)) {}
   sharing_scope(const sharing_scope&) = delete;
   sharing_scope& operator=(const sharing_scope&) = delete;
   ~sharing_scope() { current_ = outer_; }
+
+  /// The number of the cell where workers see the variable; 0 if there is none.
+  static std::uint32_t show(const std::shared_ptr<variable_home>& variable);
 
  private:
   friend void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value);
@@ -53,7 +63,7 @@ class sharing_scope {
   static inline constinit thread_local sharing_scope* current_ = nullptr;
 
   instance_core& on_;
-  shared_uses& uses_;
+  shared_things& uses_;
   sharing_scope* outer_;
 };
 
