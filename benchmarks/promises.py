@@ -50,6 +50,12 @@ def sharing_promises():
                   "sharing", "tiles/1024/encode", "shared", "captured", "at most", 0.02)
 
 
+def bound_promises():
+    for search in ("knapsack", "floorplan"):
+        yield Promise(f"nodes of all tasks with a shared bound over serial, {search}",
+                      f"bound_{search}", "nodes", "2 workers, shared bound", "serial", "at most", 1.2)
+
+
 def lambda_client_promises():
     ours = "cppless HTTP/2"
     for wire in ("plain", "tls"):
@@ -81,6 +87,7 @@ def all_promises():
     yield from serialization_promises()
     yield from compile_promises()
     yield from sharing_promises()
+    yield from bound_promises()
     yield from lambda_client_promises()
     yield from platform_promises()
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places the cells of a chip so that their bounding box is smallest. Each cell comes in some shapes
 // and must touch a certain earlier cell, on its right or below it. Branch and bound: the host
-// places the first cells, each placing is a prefix, and a task searches what follows from it. The
-// host hears of each result as it comes in and tells the tasks after that of the best one.
+// places the first cells, each placing is a prefix, and a task searches what follows from it. All
+// searches prune with the smallest area that any of them has found: a shared variable.
 #include <cppless/cppless.hpp>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "report.hpp"
 
@@ -83,14 +83,50 @@ void place_cell(const std::vector<cell>& cells, plan& p, Visit visit) {
   }
 }
 
-void search(const std::vector<cell>& cells, plan& p, solution& best) {
+// Finds plans smaller than `best.limit()`, and tells `best` of each.
+template <class Best>
+void search(const std::vector<cell>& cells, plan& p, Best& best) {
   const int used = area(p);
-  if (used >= best.area) return;
+  if (used >= best.limit()) return;
   if (p.size() == cells.size())
-    best = {used, p};
+    best.found({used, p});
   else
     place_cell(cells, p, [&] { search(cells, p, best); });
 }
+
+// As long as only one searches.
+struct own_best {
+  solution smallest;
+  int limit() const { return smallest.area; }
+  void found(const solution& s) { smallest = s; }
+};
+
+// The smallest area that is known, and which task has a plan of that.
+struct record {
+  int area, task;
+};
+
+struct smaller {
+  static constexpr bool is_repeatable = true;
+  static record merge(record value, record update) {
+    return std::tie(update.area, update.task) < std::tie(value.area, value.task) ? update : value;
+  }
+};
+
+// A task that died after it had set the record is started again: it must find that plan once more.
+struct common_best {
+  cppless::shared_variable<record, smaller> known;
+  int task;
+  solution own = {};
+  int limit() const {
+    const record r = known.get();
+    return r.task == task && own.cells.empty() ? r.area + 1 : r.area;
+  }
+  void found(const solution& s) {
+    own = s;
+    known.update({s.area, task});
+  }
+};
 
 // A plan to start from: adds each cell where the bounding box grows least, and goes back where one
 // has no place. False if there is no plan at all.
@@ -131,35 +167,26 @@ std::vector<plan> all_prefixes(const std::vector<cell>& cells, int length) {
 }
 
 solution serial_search(const std::vector<cell>& cells, int length) {
-  solution best = first_solution(cells);
+  own_best best = {first_solution(cells)};
   for (plan& prefix : all_prefixes(cells, length)) search(cells, prefix, best);
-  return best;
+  return best.smallest;
 }
 
-// Dispatches no more than `ahead` tasks before it looks at results.
-solution parallel_search(const std::vector<cell>& cells, int length, int ahead) {
+solution parallel_search(const std::vector<cell>& cells, int length) {
   cppless::default_dispatcher dispatcher;
   cppless::instance workers = dispatcher.create_instance();
-  auto task = [cells](plan prefix, int limit) {
-    solution found = {limit, {}};
-    search(cells, prefix, found);
-    return found;
-  };
-  solution best = first_solution(cells);
-  const std::vector<plan> prefixes = all_prefixes(cells, length);
-  std::vector<solution> results(prefixes.size());
-  std::map<cppless::task_id, std::size_t> running;
-  for (std::size_t next = 0; next < prefixes.size() || !running.empty();) {
-    if (next < prefixes.size() && std::ssize(running) < ahead) {
-      const auto id = cppless::dispatch(workers, task, results[next], {prefixes[next], best.area});
-      running[id] = next++;
-    } else {
-      const auto [id, statistics] = workers.wait_one();
-      const solution& result = results[running.extract(id).mapped()];
-      if (result.area < best.area) best = result;
-    }
-  }
-  return best;
+  const solution first = first_solution(cells);
+  const cppless::shared_variable<record, smaller> best({first.area, -1});
+  const auto prefixes = cppless::shared(all_prefixes(cells, length));
+  std::vector<int> tasks(prefixes->size());
+  std::iota(tasks.begin(), tasks.end(), 0);
+  const auto found = cppless::map(workers, tasks, [=](int task) {
+    common_best mine = {best, task};
+    plan prefix = (*prefixes)[task];
+    search(cells, prefix, mine);
+    return mine.own;
+  });
+  return best.get().task < 0 ? first : found[best.get().task];
 }
 
 // Whether all cells are placed in one of their shapes, apart from each other.
@@ -179,15 +206,13 @@ int main(int argc, char** argv) try {
   const example::arguments arguments(argc, argv, "Plans the floor of a chip by branch and bound.",
                                      {{"cells", 16, "cells to place"},
                                       {"seed", 1, "which cells"},
-                                      {"prefix", 4, "cells placed before a task starts"},
-                                      {"ahead", 32, "tasks dispatched ahead of their results"}});
+                                      {"prefix", 4, "cells placed before a task starts"}});
   const auto cells = generate_cells(arguments["cells"], arguments["seed"]);
   const int length = std::min(arguments["prefix"], arguments["cells"]);
 
   example::race race;
   const solution serial = race.serial([&] { return serial_search(cells, length); });
-  const solution parallel =
-      race.parallel([&] { return parallel_search(cells, length, arguments["ahead"]); });
+  const solution parallel = race.parallel([&] { return parallel_search(cells, length); });
 
   std::printf("area       %d\n", parallel.area);
   return race.finish(parallel.area == serial.area && is_valid(cells, parallel));

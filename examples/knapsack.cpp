@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which items make the most valuable load a knapsack can carry? Branch and bound: the host decides
 // about the first items, each viable choice is a prefix, and a task searches what follows from it.
-// A task is told the best value known when it is dispatched. So a search that began late prunes
-// with what earlier ones found, although tasks share no memory.
+// All searches prune with the best value that any of them has found: a shared variable.
 #include <cppless/cppless.hpp>
 
 #include <algorithm>
-#include <deque>
 #include <numeric>
 #include <random>
 
@@ -57,13 +55,20 @@ void decide(const std::vector<item>& items, const load& l, Visit visit) {
   visit(load{l.next + 1, l.room, l.value});
 }
 
-// The best value, or `best` if none from here is better.
-int search(const std::vector<item>& items, const load& l, int best) {
-  if (l.next == std::ssize(items)) return std::max(best, l.value);
-  if (bound(items, l) <= best) return best;
-  decide(items, l, [&](const load& next) { best = search(items, next, best); });
-  return best;
+// Raises `best` to the best value from here. What has become known of it elsewhere prunes here.
+template <class Best>
+void search(const std::vector<item>& items, const load& l, Best& best) {
+  if (l.next == std::ssize(items)) return best.update(l.value);
+  if (bound(items, l) <= best.get()) return;
+  decide(items, l, [&](const load& next) { search(items, next, best); });
 }
+
+// As long as only one searches.
+struct own_best {
+  int value = 0;
+  int get() const { return value; }
+  void update(int found) { value = std::max(value, found); }
+};
 
 void add_prefixes(const std::vector<item>& items, const load& l, int length,
                   std::vector<load>& prefixes) {
@@ -73,27 +78,15 @@ void add_prefixes(const std::vector<item>& items, const load& l, int length,
     decide(items, l, [&](const load& n) { add_prefixes(items, n, length, prefixes); });
 }
 
-// Dispatches no more than `ahead` tasks before it looks at results.
-int parallel_search(const std::vector<item>& items, const load& empty, int length, int ahead) {
+int parallel_search(const std::vector<item>& items, const load& empty, int length) {
   std::vector<load> prefixes;
   add_prefixes(items, empty, length, prefixes);
 
   cppless::default_dispatcher dispatcher;
   cppless::instance workers = dispatcher.create_instance();
-  auto task = [items](const load& l, int best) { return search(items, l, best); };
-  std::deque<cppless::future<int>> running;
-  int best = 0;
-  for (std::size_t i = 0; i < prefixes.size() || !running.empty();) {
-    if (i < prefixes.size() && std::ssize(running) < ahead) {
-      if (bound(items, prefixes[i]) > best)
-        running.push_back(cppless::async(workers, task, prefixes[i], best));
-      ++i;
-    } else {
-      best = std::max(best, running.front().get());  // the next tasks learn of it
-      running.pop_front();
-    }
-  }
-  return best;
+  const cppless::shared_variable<int, cppless::merge::max> best(0);
+  cppless::map(workers, prefixes, [items, best](const load& l) { search(items, l, best); });
+  return best.get();
 }
 
 // Another way to the answer: the best value for every capacity.
@@ -108,17 +101,19 @@ int by_dynamic_programming(const std::vector<item>& items, int capacity) {
 int main(int argc, char** argv) {
   const example::arguments arguments(argc, argv, "Packs a knapsack by branch and bound.",
                                      {{"items", 40, "items to choose from"},
-                                      {"prefix", 8, "items decided about before a task starts"},
-                                      {"ahead", 8, "tasks dispatched ahead of their results"}});
+                                      {"prefix", 8, "items decided about before a task starts"}});
   const auto items = generate_items(arguments["items"]);
   const int length = std::min(arguments["prefix"], arguments["items"]);
   const int capacity = 1050 * (arguments["items"] / 4) + 525;
   const load empty = {0, capacity, 0};
 
   example::race race;
-  const int serial = race.serial([&] { return search(items, empty, 0); });
-  const int parallel = race.parallel(
-      [&] { return parallel_search(items, empty, length, arguments["ahead"]); });
+  const int serial = race.serial([&] {
+    own_best best;
+    search(items, empty, best);
+    return best.value;
+  });
+  const int parallel = race.parallel([&] { return parallel_search(items, empty, length); });
 
   std::printf("value      %d\n", parallel);
   return race.finish(parallel == serial && parallel == by_dynamic_programming(items, capacity));

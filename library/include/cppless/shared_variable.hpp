@@ -83,6 +83,7 @@ class shared_variable {
     if (home_ != nullptr) return from_bits(home_->value());
     const detail::variable_bits seen =
         view_.cell != nullptr ? view_.cell->load(std::memory_order_relaxed) : view_.sent;
+    if (is_repeatable && view_.cell != nullptr) return from_bits(seen);
     const detail::update_scope* const task = detail::update_scope::current();
     const auto* const own = task != nullptr ? task->log.find(view_.id) : nullptr;
     return from_bits(own != nullptr ? merge_bits(seen, own->value) : seen);

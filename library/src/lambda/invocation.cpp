@@ -9,7 +9,7 @@
 #include "lambda/runtime_request.hpp"
 
 namespace cppless::detail {
-invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent, bool carries)
+invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent)
     : owner(owner),
       what(std::move(sent)),
       called(what->what),
@@ -17,13 +17,9 @@ invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent, bool c
       id(what->statistics.id),
       deadline_ns(what->deadline_ns),
       shared(std::move(what->shared.values)),
-      body(to_json_base64({what->payload.data(), what->payload.size()})) {
+      body(to_json_base64({what->payload.data(), what->payload.size()})),
+      body_hash(sha256::of(body)) {
   what->payload.release();  // the body has it
-  if (carries) {
-    carry_shared();
-  } else {
-    body_hash = sha256::of(body);
-  }
 }
 
 void invocation::carry_shared() {

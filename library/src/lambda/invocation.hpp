@@ -45,8 +45,7 @@ class invocation final : public http_exchange {
   using time_point = std::chrono::steady_clock::time_point;
   enum class phase { queued, in_flight, waits_for_retry, concluded };
 
-  /// `carries_shared`: whether the shared values that it names go along.
-  invocation(lambda_instance& owner, std::unique_ptr<job> sent, bool carries_shared);
+  invocation(lambda_instance& owner, std::unique_ptr<job> sent);
   ~invocation() = default;
 
   // http_exchange
@@ -57,7 +56,7 @@ class invocation final : public http_exchange {
   void on_end() override;
   void on_failure(const http_failure& failure) override;
 
-  /// Has the shared values go along.
+  /// Has the shared values that it names go along.
   void carry_shared();
 
   lambda_instance& owner;

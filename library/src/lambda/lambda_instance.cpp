@@ -62,8 +62,7 @@ void lambda_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mute
     const failure reason{error_kind::rejected, too_large_text(*sent)};
     return refuse(std::move(sent), reason);
   }
-  const bool carries_shared = must_carry(sent->shared.values);
-  auto made = std::make_unique<invocation>(*this, std::move(sent), carries_shared);
+  auto made = std::make_unique<invocation>(*this, std::move(sent));
   std::unique_lock lock(invocations_mutex_);
   if (is_closing_) {
     lock.unlock();
@@ -81,14 +80,6 @@ void lambda_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mute
 std::optional<shared_place> lambda_instance::place_shared(
     const std::shared_ptr<const shared_bytes>& value) {
   return shared_place{0, value};
-}
-
-// Until one environment has answered with a value none is likely to have it.
-bool lambda_instance::must_carry(const shared_uses& shared) {
-  if (shared.empty()) return false;
-  const std::lock_guard lock(invocations_mutex_);
-  return !std::all_of(shared.begin(), shared.end(),
-                      [this](const auto& each) { return known_shared_.contains(each->key); });
 }
 
 // Has the I/O thread look for news; many of them wake it once. Gives the lock back.

@@ -6,9 +6,9 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <condition_variable>
+#include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -83,7 +83,6 @@ class lambda_instance final : public instance_core {
   void stop_loop();
 
   // lambda_instance.cpp: between the threads
-  bool must_carry(const shared_uses& shared);
   void wake(std::unique_lock<std::mutex>& lock);
   void take_news();
   void refuse(std::unique_ptr<job> refused, const failure& reason);
@@ -101,6 +100,7 @@ class lambda_instance final : public instance_core {
   lambda_function& function_of(const entry& called);
   http_request sign(invocation& of);
   void send_queued();
+  bool must_carry(const invocation& next) const;
   void send_with_shared(invocation& which);
   void conclude(invocation& which);
   void fail(invocation& which, failure reason);
@@ -126,6 +126,7 @@ class lambda_instance final : public instance_core {
   invocation_queue queue_;     ///< To be sent.
   invocation_queue finished_here_;
   std::size_t in_flight_ = 0;
+  std::map<content_key, std::size_t> carried_;  ///< How many answered requests brought a shared value.
   sending_rate rate_;
   retry_budget budget_;
   std::minstd_rand random_;
@@ -146,7 +147,6 @@ class lambda_instance final : public instance_core {
   invocation* all_ = nullptr;
   invocation_queue incoming_;
   std::vector<invocation*> abandoned_;  ///< Without a job.
-  std::set<content_key> known_shared_;  ///< That at least one environment has.
   invocation_queue finished_;           ///< For the driver.
   std::optional<aws_credentials> new_credentials_;
   bool is_woken_ = false;

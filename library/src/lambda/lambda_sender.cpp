@@ -65,6 +65,7 @@ void lambda_instance::send_queued() {
   rate_.pass(now);
   while (!queue_.empty() && in_flight_ < rate_.limit()) {
     invocation& next = *queue_.pop_front();
+    if (must_carry(next)) next.carry_shared();
     if (next.function == nullptr) next.function = &function_of(next.called);
     const std::uint64_t task_ns =
         next.limits.timeout_ns != 0 ? next.limits.timeout_ns : longest_task_ns;
@@ -113,8 +114,7 @@ void lambda_instance::answered(invocation& which) {
       rate_.succeeded();
       budget_.earn();
       if (which.carries_shared) {
-        const std::lock_guard lock(invocations_mutex_);
-        for (const auto& each : which.shared) known_shared_.insert(each->key);
+        for (const auto& each : which.shared) ++carried_[each->key];
       }
       conclude(which);
       break;
@@ -192,6 +192,16 @@ void lambda_instance::retry_later(invocation& which) {
   which.due_ns = now_ns() + std::uniform_int_distribution<std::uint64_t>(0, end)(random_);
   if (which.deadline_ns != 0) which.due_ns = std::min(which.due_ns, which.deadline_ns);
   look_again_at(which.due_ns);
+}
+
+// Each invocation under way has an environment of its own, and not more of them have the value than
+// answered requests have brought it.
+bool lambda_instance::must_carry(const invocation& next) const {
+  if (next.carries_shared) return false;
+  return std::any_of(next.shared.begin(), next.shared.end(), [this](const auto& each) {
+    const auto known = carried_.find(each->key);
+    return known == carried_.end() || known->second <= in_flight_;
+  });
 }
 
 // The request came to an environment that has not met a shared value yet.
