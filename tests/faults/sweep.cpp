@@ -6,6 +6,7 @@
 //
 // Workers are killed at random from outside; of the tasks, 1 in 100 throws, 1 in 500 exceeds its
 // time, 1 in 500 its memory (not under sanitizers, which allocate on their own account).
+// Plain tasks read a shared value and update shared variables, which must come out right too.
 // --gigabyte sends 1 GiB to a task and back instead.
 #include <dirent.h>
 #include <signal.h>
@@ -218,7 +219,14 @@ class sweep {
     cppless::task_id id = 0;
     switch (to.what) {
       case kind::plain:
-        id = cppless::dispatch<config>(instance, cppless::fn<&work>, to.value, {x});
+        id = cppless::dispatch<config>(
+            instance,
+            [x, ended = ended_, most = most_, salt = salt_] {
+              ended.update(1);  // before what it may be killed in
+              most.update(static_cast<int>(x));
+              return work(x) + salt->size();
+            },
+            to.value);
         break;
       case kind::nested:
         id = cppless::dispatch<config>(instance, cppless::fn<&nested_work>, to.value, {x});
@@ -228,7 +236,12 @@ class sweep {
         break;
       case kind::throws:
         id = cppless::dispatch<config>(
-            instance, [](int n) { throw std::domain_error("task " + std::to_string(n)); }, {number});
+            instance,
+            [ended = ended_](int n) {
+              ended.update(1);
+              throw std::domain_error("task " + std::to_string(n));
+            },
+            {number});
         break;
       case kind::late:
         id = cppless::dispatch<timed>(instance, [] { std::this_thread::sleep_for(1h); });
@@ -267,7 +280,7 @@ class sweep {
     if (of.endings != 1) return false;
     using cppless::error_kind;
     switch (of.what) {
-      case kind::plain: return of.error.empty() && of.value == expected(x);
+      case kind::plain: return of.error.empty() && of.value == expected(x) + salt_->size();
       case kind::nested: return of.error.empty() && of.value == (expected(x) ^ expected(x + 1));
       case kind::large: return of.error.empty() && of.data == large_work(x, payload(x));
       case kind::throws: return failed_as(error_kind::task_failed, "task " + std::to_string(of.number));
@@ -293,11 +306,29 @@ class sweep {
     for (std::size_t i = 0; i < counts.size(); ++i) std::cout << ' ' << counts[i] << ' ' << names[i];
     std::cout << "\n" << kills << " workers killed, " << retries_ << " tasks run again, " << wrong
               << " wrong, " << std::chrono::duration<double>(took).count() << " s" << std::endl;
+    const int plain = counts[static_cast<int>(kind::plain)];
+    if (ended_.get() != plain) {
+      return fail(std::to_string(ended_.get()) + " updates counted, of " + std::to_string(plain));
+    }
+    if (const int last = last_plain(); most_.get() != last) {
+      return fail("the largest number seen is " + std::to_string(most_.get()) + ", not " +
+                  std::to_string(last));
+    }
     if (kills == 0 && options_.tasks >= 500) return fail("nobody was killed: the sweep shows nothing");
     return wrong == 0 ? 0 : 1;
   }
 
+  int last_plain() const {
+    int last = options_.tasks - 1;
+    while (kind_of(last) != kind::plain) --last;
+    return last;
+  }
+
   options options_;
+  // Each plain task counts once however often it is started, failed ones never.
+  const cppless::shared_variable<int, cppless::merge::sum> ended_{0};
+  const cppless::shared_variable<int, cppless::merge::max> most_{-1};
+  const cppless::shared_value<std::string> salt_ = cppless::shared(std::string(10'000, 's'));
   std::vector<outcome> outcomes_;
   std::map<cppless::task_id, int> index_of_;
   std::uint64_t retries_ = 0;
