@@ -39,6 +39,8 @@ int main() {
   std::snprintf(address, sizeof address, "%s", std::getenv("AWS_LAMBDA_RUNTIME_API"));
   char* colon = std::strchr(address, ':');
   *colon = 0;
+  const char* folder = std::strchr(colon + 1, '/');  // cargo-lambda's address has a path
+  if (!folder) folder = "";
   sockaddr_in where{};
   where.sin_family = AF_INET;
   where.sin_port = htons(static_cast<unsigned short>(std::atoi(colon + 1)));
@@ -50,13 +52,14 @@ int main() {
   char body[32];
   const int length = std::snprintf(body, sizeof body, "%lld", began.tv_sec * 1000000000LL + began.tv_nsec);
   char id[64] = {};
+  char next[128];
+  const int next_size = std::snprintf(next, sizeof next, "GET %s/2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: x\r\n\r\n", folder);
   char request[512];
   for (;;) {
-    static constexpr char next[] = "GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: x\r\n\r\n";
-    if (write(peer, next, sizeof next - 1) < 0 || !read_answer(peer, id)) return 2;
+    if (write(peer, next, static_cast<std::size_t>(next_size)) < 0 || !read_answer(peer, id)) return 2;
     const int size = std::snprintf(request, sizeof request,
-                                   "POST /2018-06-01/runtime/invocation/%s/response HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
-                                   id, length, body);
+                                   "POST %s/2018-06-01/runtime/invocation/%s/response HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
+                                   folder, id, length, body);
     if (write(peer, request, static_cast<std::size_t>(size)) < 0 || !read_answer(peer, id)) return 3;
     if (std::getenv("ONCE")) return 0;
   }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The local cloud for functions that do nothing: in C++, in Python, in Go with AWS's runtime.
+"""The local cloud for functions that do nothing: in C++, in Python, in Go with AWS's runtime; and
+local clouds of others with the one in C++.
 
   warm/1      latency of one invocation after the other, every request's signature checked
   warm/64     invocations per second with 64 in flight
@@ -8,15 +9,8 @@
 """
 
 import argparse
-import base64
-import configparser
-import datetime
+import contextlib
 import functools
-import hashlib
-import hmac
-import http.client
-import io
-import json
 import os
 import pathlib
 import shutil
@@ -24,15 +18,18 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
+import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+HERE = pathlib.Path(__file__).resolve().parent
+
+# This folder last, or this file would be taken for the standard library's module `platform`.
+sys.path[0] = str(HERE.parent)
+sys.path.append(str(HERE))
 
 import harness  # noqa: E402
+import local_clouds  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-HERE = pathlib.Path(__file__).resolve().parent
-PAYLOAD = b'"' + b"x" * 198 + b'"'
+ROOT = HERE.parents[1]
 COLD_STARTS = 20  # for one sample, their median
 PAUSE = 0.02  # between two, in which the first function ends
 OURS = "cppless platform"
@@ -69,86 +66,44 @@ def find_functions(build, folder):
     return found
 
 
-class Platform:
-    def __init__(self, build):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cppless-bench-"))
-        state = self.folder / "state"
-        server = pathlib.Path(build) / "platform" / "cppless-platform"
-        self.load = pathlib.Path(build) / "benchmarks" / "bench_platform_load"
-        self.functions = find_functions(build, self.folder)
-        self.server = subprocess.Popen([server, "--state", state, "--port", "0", "--tls-port", "0"], stderr=subprocess.DEVNULL)
-        while not (state / "running.json").exists():
-            if self.server.poll() is not None:
-                raise SystemExit("the platform did not start")
-            time.sleep(0.01)
-        self.port = json.loads((state / "running.json").read_text())["port"]
-        keys = configparser.ConfigParser()
-        keys.read(state / "credentials")
-        self.key = keys["default"]["aws_access_key_id"]
-        self.secret = keys["default"]["aws_secret_access_key"]
-        for name, program in self.functions.items():
-            self.create("warm-" + name.split()[0], program, {})
-            self.create("cold-" + name.split()[0], program, {"ONCE": "1"})
+def start_peers(build, program, ends):
+    """Those that can be had, with the function that does nothing."""
+    found = []
+    for kind in (local_clouds.MotoWithEmulators, local_clouds.CargoLambda):
+        try:
+            peer = kind(build)
+            ends.callback(peer.close)
+            peer.begin(program)
+            found.append(peer)
+        except (unittest.SkipTest, AssertionError, OSError) as error:
+            say_left_out(kind.NAME, error)
+    return found
 
-    def close(self):
-        self.server.terminate()
-        self.server.wait()
-        shutil.rmtree(self.folder)
 
-    def signed(self, path, body):
-        stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-        host, scope = f"127.0.0.1:{self.port}", f"{stamp[:8]}/us-east-1/lambda/aws4_request"
-        canonical = f"POST\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\nhost;x-amz-date\n{hashlib.sha256(body).hexdigest()}"
-        key = ("AWS4" + self.secret).encode()
-        for part in scope.split("/"):
-            key = hmac.new(key, part.encode(), "sha256").digest()
-        text = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-        return {"Host": host, "X-Amz-Date": stamp, "Content-Length": str(len(body)),
-                "Authorization": f"AWS4-HMAC-SHA256 Credential={self.key}/{scope}, SignedHeaders=host;x-amz-date, "
-                                 f"Signature={hmac.new(key, text.encode(), 'sha256').hexdigest()}"}
+def create_functions(platform, functions):
+    for name, program in functions.items():
+        platform.create("warm-" + name.split()[0], program, {})
+        platform.create("cold-" + name.split()[0], program, {"ONCE": "1"})
 
-    def post(self, path, body):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request("POST", path, body, self.signed(path, body))
-        answer = connection.getresponse()
-        text = answer.read()
-        if answer.status not in (200, 201) or answer.headers.get("X-Amz-Function-Error"):
-            raise RuntimeError(f"{path}: {answer.status} {text!r}")
-        return text
 
-    def create(self, name, program, variables):
-        zip_ = io.BytesIO()
-        with zipfile.ZipFile(zip_, "w", zipfile.ZIP_DEFLATED) as out:
-            about = zipfile.ZipInfo("bootstrap")
-            about.external_attr = 0o100755 << 16
-            out.writestr(about, program.read_bytes())
-        body = json.dumps({"FunctionName": name, "Runtime": "provided.al2023", "Handler": "h", "MemorySize": 1769,
-                           "Role": "arn:aws:iam::000000000000:role/r", "Environment": {"Variables": variables},
-                           "Code": {"ZipFile": base64.b64encode(zip_.getvalue()).decode()}})
-        self.post("/2015-03-31/functions", body.encode())
-
-    def warm(self, name, in_flight, count):
-        """median us, 99th percentile us, per second"""
-        path = f"/2015-03-31/functions/warm-{name.split()[0]}/invocations"
-        head = "".join(f"{name}: {value}\r\n" for name, value in self.signed(path, PAYLOAD).items())
-        file = self.folder / "request"
-        file.write_bytes(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + PAYLOAD)
-        done = subprocess.run([self.load, str(self.port), str(in_flight), str(count), file], capture_output=True, text=True, check=True)
-        return [float(word) for word in done.stdout.split()]
-
-    def cold(self, name):
-        return sorted(self.start_cold(name) for _ in range(COLD_STARTS))[COLD_STARTS // 2]
-
-    def start_cold(self, name):
+def start_cold(platform, name):
+    times = []
+    for _ in range(COLD_STARTS):
         time.sleep(PAUSE)
-        path = f"/2015-03-31/functions/cold-{name.split()[0]}/invocations"
-        headers = self.signed(path, PAYLOAD)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.connect()
-        before = time.monotonic_ns()
-        connection.request("POST", path, PAYLOAD, headers)
-        began = int(connection.getresponse().read())
-        return (began - before) / 1e6
+        times.append(platform.start_cold(f"cold-{name.split()[0]}"))
+    return sorted(times)[COLD_STARTS // 2]
+
+
+def measure_warm(suite, wanted, platform, functions, peers):
+    """Of `functions` on our platform, and of peers with the first of them."""
+    for case, unit, in_flight, count, column in (("warm/1", "us", 1, 3000, 0), ("warm/64", "1/s", 64, 10000, 2)):
+        if case not in wanted:
+            continue
+        # 64 others at once would compare the machine's memory and processors.
+        names = [OURS] if in_flight > 1 else functions
+        measures = [(name, functools.partial(platform.warm, f"warm-{name.split()[0]}", in_flight, count)) for name in names]
+        measures += [(peer.NAME, functools.partial(peer.measure, in_flight, count // 10)) for peer in peers]
+        suite.compare(case, unit, OURS, [(name, lambda measure=measure: measure()[column]) for name, measure in measures])
 
 
 def main():
@@ -156,24 +111,23 @@ def main():
     parser.add_argument("--build", default=ROOT / "build" / "bench")
     parser.add_argument("--compiler", help="is not needed")
     suite = harness.Suite("platform", parser)
-    wanted = {case: suite.wants(case) for case in ("warm/1", "warm/64", "cold")}
-    if not any(wanted.values()):
+    wanted = [case for case in ("warm/1", "warm/64", "cold") if suite.wants(case)]
+    if not wanted:
         return 0
-    if not (pathlib.Path(suite.options.build) / "platform" / "cppless-platform").exists():
+    build = pathlib.Path(suite.options.build)
+    if not (build / "platform" / "cppless-platform").exists():
         say_left_out("all", "the local cloud is not built (tools/setup platform)")
         return 0
-    platform = Platform(suite.options.build)
-    try:
-        measures = {"warm/1": ("us", lambda name: platform.warm(name, 1, 3000)[0]),
-                    "warm/64": ("1/s", lambda name: platform.warm(name, 64, 10000)[2]),
-                    "cold": ("ms", platform.cold)}
-        for case, (unit, measure) in measures.items():
-            if wanted[case]:
-                # 64 others at once would compare the machine's memory and processors.
-                names = [OURS] if case == "warm/64" else platform.functions
-                suite.compare(case, unit, OURS, [(name, functools.partial(measure, name)) for name in names])
-    finally:
-        platform.close()
+    with contextlib.ExitStack() as ends:
+        folder = ends.enter_context(tempfile.TemporaryDirectory(prefix="cppless-bench-"))
+        functions = find_functions(build, pathlib.Path(folder))
+        platform = local_clouds.Platform(build)
+        ends.callback(platform.close)
+        create_functions(platform, functions)
+        peers = start_peers(build, functions[OURS], ends) if wanted != ["cold"] else []
+        measure_warm(suite, wanted, platform, functions, peers)
+        if "cold" in wanted:
+            suite.compare("cold", "ms", OURS, [(name, functools.partial(start_cold, platform, name)) for name in functions])
     return suite.finish()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of others that tests talk to: moto (AWS's control plane) and AWS's Runtime Interface
-Emulator. Both come from PyPI into the cache of all tests; without network their tests are skipped."""
+"""Programs of others that tests talk to and benchmarks compare with: moto (AWS's control plane), AWS's
+Runtime Interface Emulator, cargo-lambda. They come from PyPI into the cache of all tests; without
+network their tests are skipped."""
 
 from __future__ import annotations
 
@@ -85,15 +86,25 @@ def local_cloud() -> Iterator[local.Running]:
 def emulator() -> Path:
     """AWS's emulator; it serves one request at a time."""
     architecture = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
-    binary = CACHE / "test-rie" / f"aws-lambda-rie-{architecture}"
+    return out_of_wheel("aws-sam-cli", CACHE / "test-rie" / f"aws-lambda-rie-{architecture}")
+
+
+def cargo_lambda() -> Path:
+    """Rust's emulator, which takes requests at once. It wants a Cargo project and cargo."""
+    return out_of_wheel("cargo-lambda", CACHE / "test-cargo-lambda" / "cargo-lambda")
+
+
+def out_of_wheel(package: str, binary: Path) -> Path:
+    """The one file of that name in a package from PyPI."""
     if not binary.exists():
         binary.parent.mkdir(parents=True, exist_ok=True)
         if subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d",
-                           str(binary.parent), "aws-sam-cli"]).returncode != 0:
-            raise unittest.SkipTest("aws-sam-cli, which holds the emulator, cannot be had from PyPI")
-        wheel = next(binary.parent.glob("aws_sam_cli-*.whl"))
+                           str(binary.parent), package]).returncode != 0:
+            raise unittest.SkipTest(f"{package}, which holds {binary.name}, cannot be had from PyPI")
+        wheel = next(binary.parent.glob("*.whl"))
         with zipfile.ZipFile(wheel) as archive:
-            binary.write_bytes(archive.read(f"samcli/local/rapid/{binary.name}"))
+            member = next(name for name in archive.namelist() if name.endswith(f"/{binary.name}"))
+            binary.write_bytes(archive.read(member))
         binary.chmod(0o755)
         wheel.unlink()
     return binary

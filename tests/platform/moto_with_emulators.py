@@ -29,13 +29,19 @@ from moto.server import main
 EMULATOR = sys.argv[2]
 ROOT = tempfile.TemporaryDirectory(prefix="cppless-emulators-")
 idle: dict[str, list["Emulator"]] = {}
+ports: set[int] = set()
 lock = threading.Lock()
 
 
 def free_port() -> int:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return int(chosen.getsockname()[1])
+    """Never the same twice: between here and the emulator's bind another thread asks."""
+    while True:
+        with socket.socket() as chosen, lock:
+            chosen.bind(("127.0.0.1", 0))
+            port = int(chosen.getsockname()[1])
+            if port not in ports:
+                ports.add(port)
+                return port
 
 
 class Emulator:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import datetime
+import functools
 import json
 import socket
 import ssl
@@ -170,12 +171,52 @@ class Refusals(unittest.TestCase):
                     self.refused(400, kind, client.update_function_configuration, FunctionName="f", **setting)
 
     def test_names_that_are_none_are_refused(self) -> None:
-        from botocore import UNSIGNED  # noqa: F401  boto3 itself looks at names only loosely
         client = self.cloud.client()
-        for name in ("a/b", "a b", "x" * 65, "arn:aws:lambda:us-east-1:000000000000:layer:x", "a%00b"):
-            with self.subTest(name), self.assertRaises(ClientError) as caught:
-                client.get_function(FunctionName=name)
-            self.assertIn(caught.exception.response["ResponseMetadata"]["HTTPStatusCode"], (400, 404))
+        for name in ("a/b", "a b", "arn:aws:lambda:us-east-1:000000000000:layer:x", "a%00b", "f:a.b", "function:" + "x" * 162):
+            with self.subTest(name):
+                message = self.refused(400, "ValidationException", client.get_function, FunctionName=name)
+                self.assertRegex(message, "^1 validation error detected: Value '.*' at 'functionName' failed to satisfy constraint: Member must ")
+        self.refused(404, "ResourceNotFoundException", client.get_function, FunctionName="x" * 65)
+
+    def test_a_new_functions_bare_name_is_refused_as_a_parameter(self) -> None:
+        create = functools.partial(self.cloud.client().create_function, Runtime="provided.al2023", Role=ROLE, Handler="h", Code={"ZipFile": code()})
+        for name, why in (("a/b", "regular expression pattern"), ("x" * 65, "less than or equal to 64")):
+            self.assertIn(why, self.refused(400, "InvalidParameterValueException", create, FunctionName=name))
+        self.assertIn("less than or equal to 140",
+                      self.refused(400, "ValidationException", create, FunctionName="000000000000:function:" + "x" * 119))
+
+    def test_what_does_not_fit_the_services_model_is_a_validation_error(self) -> None:
+        client = self.cloud.client(parameter_validation=False)
+        for member, call, arguments in (
+            ("functionName", client.create_function, {"Role": ROLE}), ("role", client.create_function, {"FunctionName": "g"}),
+            ("qualifier", client.get_function, {"FunctionName": "f", "Qualifier": "a.b"}),
+            ("qualifier", client.invoke, {"FunctionName": "f", "Qualifier": "x" * 129}),
+            ("invocationType", client.invoke, {"FunctionName": "f", "InvocationType": "Later"}),
+            ("invocationType", client.invoke, {"FunctionName": "none", "InvocationType": "Later"}),
+            ("logType", client.invoke, {"FunctionName": "f", "LogType": "Head"}),
+            ("maxItems", client.list_functions, {"MaxItems": 0}), ("maxItems", client.list_functions, {"MaxItems": 10_001}),
+            ("name", client.create_alias, {"FunctionName": "f", "Name": "1", "FunctionVersion": "$LATEST"}),
+            ("name", client.create_alias, {"FunctionName": "f", "Name": "x" * 129, "FunctionVersion": "$LATEST"}),
+            ("name", client.create_alias, {"FunctionName": "f", "FunctionVersion": "$LATEST"}),
+            ("functionVersion", client.create_alias, {"FunctionName": "f", "Name": "live"}),
+            ("tags", client.tag_resource, {"Resource": "arn:aws:lambda:us-east-1:000000000000:function:f"}),
+            ("architectures", client.update_function_code, {"FunctionName": "f", "ZipFile": code(), "Architectures": ["sparc"]}),
+        ):
+            with self.subTest(member, arguments=str(arguments)[:100]):
+                message = self.refused(400, "ValidationException", call, **arguments)
+                self.assertRegex(message, f"^1 validation error detected: Value .+ at '{member}' failed to satisfy constraint: Member must ")
+
+    def test_a_validation_error_has_no_body_but_its_message(self) -> None:
+        answers = []
+        client = self.cloud.client()
+        client.meta.events.register("after-call", lambda http_response, **_: answers.append(json.loads(http_response.content)))
+        self.refused(400, "ValidationException", client.invoke, FunctionName="f", InvocationType="Later")
+        self.assertEqual(list(answers[0]), ["message"])
+
+    def test_what_the_service_itself_refuses_is_a_parameter(self) -> None:
+        client = self.cloud.client()
+        self.refused(400, "InvalidParameterValueException", client.get_function, FunctionName="f:1", Qualifier="2")
+        self.refused(400, "InvalidParameterValueException", client.delete_function, FunctionName="f", Qualifier="$LATEST")
 
     # Code
 

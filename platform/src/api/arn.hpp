@@ -17,10 +17,13 @@ struct function_reference {
   std::string qualifier;  ///< "" if none was given
 };
 
+/// What a reference is for: CreateFunction refuses a bare name with another error than all others do.
+enum class naming { of_existing, of_new };
+
 /// What a path's {FunctionName} may be: a name, account:function:name or an ARN, each with or without
-/// :qualifier. Throws InvalidParameterValueException or, for another account's or region's,
-/// ResourceNotFoundException.
-function_reference parse_reference(std::string_view text, const place& here);
+/// :qualifier. Throws ValidationException, for a new bare name InvalidParameterValueException, and for
+/// another account's or region's or a name that is too long to exist ResourceNotFoundException.
+function_reference parse_reference(std::string_view text, const place& here, naming what = naming::of_existing);
 
 /// Adds the query's Qualifier, which must not contradict the reference's own.
 void add_qualifier(function_reference& reference, const std::string& qualifier);

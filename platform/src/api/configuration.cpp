@@ -95,7 +95,8 @@ void apply_architecture(const json& request, state::function_version& into) {
   const std::string wanted = (*given)[0];
   if (wanted != "x86_64" && wanted != "arm64")
     failed_validation("Value '[" + wanted.substr(0, 100) +
-                      "]' at 'architectures' failed to satisfy constraint: Member must satisfy enum value set: [x86_64, arm64]");
+                      "]' at 'architectures' failed to satisfy constraint: Member must satisfy constraint: [Member must satisfy enum value set: [x86_64, arm64], "
+                      "Member must not be null]");
   if (wanted == "arm64" && !std::filesystem::exists("/usr/bin/qemu-aarch64-static"))
     invalid_parameter("arm64 functions need qemu-aarch64-static (Debian package qemu-user-static) on this machine");
   into.architecture = wanted;

@@ -10,7 +10,7 @@ http::response to_response(const error& what) {
   const bool capital = what.type == "ResourceNotFoundException" || what.type == "ServiceException" ||
                        what.type == "InvalidZipFileException" || what.type == "InvalidRuntimeException";
   nlohmann::json body{{capital ? "Message" : "message", what.what()}};
-  if (what.status != 403) body["Type"] = what.status >= 500 ? "Service" : "User";
+  if (what.status != 403 && what.type != "ValidationException") body["Type"] = what.status >= 500 ? "Service" : "User";
   if (!what.reason.empty()) body["Reason"] = what.reason;
   http::response answer{what.status,
                         {{"Content-Type", "application/json"}, {"x-amzn-ErrorType", what.type}},

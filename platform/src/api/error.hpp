@@ -23,7 +23,8 @@ http::response to_response(const error& what);
 http::response to_xml_response(const error& what, std::string_view service);
 
 [[noreturn]] void invalid_parameter(const std::string& message);
-/// 400 ValidationException: `what` is the sentence behind "1 validation error detected: ".
+/// 400 ValidationException, by which AWS means that the request does not fit the service's model, while
+/// InvalidParameterValueException is the service's own: `what` is the sentence behind "1 validation error detected: ".
 [[noreturn]] void failed_validation(const std::string& what);
 [[noreturn]] void not_found(const std::string& message);
 

@@ -26,13 +26,13 @@ void lambda_api::create_function(const call& c, http::responder respond) {
   const json request = parse_object(c.message.body);
   const std::string given = string_member(request, "FunctionName");
   if (given.empty())
-    invalid_parameter("1 validation error detected: Value null at 'functionName' failed to satisfy constraint: Member must not be null");
-  const function_reference reference = parse_reference(given, settings_.here);
+    failed_validation("Value null at 'functionName' failed to satisfy constraint: Member must not be null");
+  const function_reference reference = parse_reference(given, settings_.here, naming::of_new);
   state::function made;
   made.name = reference.name;
   apply_settings(request, made.current);
   if (made.current.role.empty())
-    invalid_parameter("1 validation error detected: Value null at 'role' failed to satisfy constraint: Member must not be null");
+    failed_validation("Value null at 'role' failed to satisfy constraint: Member must not be null");
   if (made.current.runtime.empty())
     invalid_parameter("Runtime and Handler are mandatory parameters for functions created with deployment packages.");
   if (const auto tags = request.find("Tags"); tags != request.end() && tags->is_object())
@@ -167,8 +167,11 @@ json lambda_api::list_functions(const call& c) {
   std::size_t most = 50;
   if (!wanted.empty()) {
     const auto [end, failed] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), most);
-    if (failed != std::errc() || end != wanted.data() + wanted.size() || most < 1 || most > 10000)
-      invalid_parameter("1 validation error detected: Value '" + wanted.substr(0, 50) + "' at 'maxItems' failed to satisfy constraint: 1 to 10000");
+    const bool is_number = end == wanted.data() + wanted.size() && failed != std::errc::invalid_argument;
+    if (!is_number) throw error(400, "SerializationException", "MaxItems must be a whole number");
+    if (failed != std::errc() || most < 1 || most > 10000)
+      failed_validation("Value '" + wanted.substr(0, 50) + "' at 'maxItems' failed to satisfy constraint: Member must have value " +
+                        (most < 1 ? "greater than or equal to 1" : "less than or equal to 10000"));
     most = std::min<std::size_t>(most, 50);
   }
   json list = json::array();

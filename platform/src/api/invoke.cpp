@@ -36,6 +36,16 @@ void check_json(const std::string& body) {
   throw error(400, "InvalidRequestContentException", "Could not parse request body into json: it is not valid JSON");
 }
 
+/// The header's value, which must be one of `values`; "" if it is not there.
+std::string one_of(const http::request& message, const char* header, const char* name, std::initializer_list<std::string_view> values) {
+  std::string given(message.find(header));
+  if (given.empty() || std::find(values.begin(), values.end(), given) != values.end()) return given;
+  std::string set;
+  for (const std::string_view each : values) set += (set.empty() ? "" : ", ") + std::string(each);
+  failed_validation("Value '" + given.substr(0, 100) + "' at '" + name +
+                    "' failed to satisfy constraint: Member must satisfy enum value set: [" + set + "]");
+}
+
 http::response to_response(const execution::outcome& result, const std::string& version) {
   http::response answer{200, {{"Content-Type", result.content_type}, {"X-Amz-Executed-Version", version}}, result.payload};
   if (!result.function_error.empty()) answer.headers.push_back({"X-Amz-Function-Error", result.function_error});
@@ -48,10 +58,11 @@ http::response to_response(const execution::outcome& result, const std::string& 
 void lambda_api::invoke(const call& c, http::request& message, http::responder respond) {
   if (c.path.size() != 3 || c.path[0] != "functions") throw error(404, "UnknownOperationException", "This platform has no such operation");
   if (draining) throw error(503, "ServiceException", "The platform is shutting down");
+  std::string type = one_of(message, "x-amz-invocation-type", "invocationType", {"Event", "RequestResponse", "DryRun"});
+  const bool wants_log = one_of(message, "x-amz-log-type", "logType", {"None", "Tail"}) == "Tail";
+  if (c.path[2] == "invoke-async") type = "Event";
   const named it = function_of(c);
   const state::function_version& version = version_of(it);
-  std::string type(message.find("x-amz-invocation-type"));
-  if (c.path[2] == "invoke-async") type = "Event";
   check_json(message.body);
   const std::string& request_id = c.request_id;
   std::string trace(message.find("x-amzn-trace-id"));
@@ -66,9 +77,6 @@ void lambda_api::invoke(const call& c, http::request& message, http::responder r
     if (c.path[2] == "invoke-async") accepted.body = "{\"Status\":202}";
     return respond(std::move(accepted));
   }
-  if (!type.empty() && type != "RequestResponse")
-    invalid_parameter("1 validation error detected: Value '" + type.substr(0, 100) +
-                      "' at 'invocationType' failed to satisfy constraint: Member must satisfy enum value set: [Event, RequestResponse, DryRun]");
   auto work = std::make_unique<execution::invocation>();
   work->request_id = request_id;
   work->payload = std::move(message.body);
@@ -76,7 +84,7 @@ void lambda_api::invoke(const call& c, http::request& message, http::responder r
   work->function_arn = function_arn(settings_.here, it.function.name, it.reference.qualifier);
   work->client_context = state::from_base64(message.find("x-amz-client-context")).value_or("");
   work->trace_id = trace;
-  work->wants_log = message.find("x-amz-log-type") == "Tail";
+  work->wants_log = wants_log;
   work->done = [respond, number = version.version](execution::outcome result) { respond(to_response(result, number)); };
   if (const std::string reason = fleet_.invoke(it.function, version, work); !reason.empty()) throttle(reason);
 }

@@ -15,17 +15,21 @@ using nlohmann::json;
 unsigned least_unreserved(unsigned account) { return std::min(100u, account / 10); }
 
 void check_alias_name(const std::string& name) {
+  if (name.empty()) failed_validation("Value null at 'name' failed to satisfy constraint: Member must not be null");
+  if (name.size() > 128)
+    failed_validation("Value '" + name.substr(0, 200) +
+                      "' at 'name' failed to satisfy constraint: Member must have length less than or equal to 128");
   const bool digits = std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (digits || name.size() > 128 || !std::all_of(name.begin(), name.end(), [](char c) {
+  if (digits || !std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
       }))
-    invalid_parameter("1 validation error detected: Value '" + name.substr(0, 200) +
+    failed_validation("Value '" + name +
                       "' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: (?!^[0-9]+$)([a-zA-Z0-9-_]+)");
 }
 
 void check_alias_version(const state::function& function, const std::string& version, const place& here) {
   if (version.empty())
-    invalid_parameter("1 validation error detected: Value null at 'functionVersion' failed to satisfy constraint: Member must not be null");
+    failed_validation("Value null at 'functionVersion' failed to satisfy constraint: Member must not be null");
   const state::function_version* found = function.aliases.contains(version) ? nullptr : function.find(version);
   if (found == nullptr) not_found("Function not found: " + function_arn(here, function.name, version));
 }
@@ -194,7 +198,8 @@ json lambda_api::tags(const call& c, unsigned& status) {
   if (c.message.method == "POST") {
     const json request = parse_object(c.message.body);
     const auto given = request.find("Tags");
-    if (given == request.end() || !given->is_object()) invalid_parameter("Tags must be an object");
+    if (given == request.end() || !given->is_object())
+      failed_validation("Value null at 'tags' failed to satisfy constraint: Member must not be null");
     for (const auto& [key, value] : given->items()) {
       if (!value.is_string() || key.empty() || key.size() > 128 || value.get<std::string>().size() > 256)
         invalid_parameter("A tag is a key of 1 to 128 and a value of at most 256 characters");
