@@ -8,7 +8,8 @@
 
 namespace cppless::fiber::detail {
 
-/// Grown rings are kept: a thief may still read the old one. They add up to no more than the newest.
+/// Grown rings are kept: a thief may still read the old one. They add up to no more than the
+/// newest.
 struct task_deque::ring {
   ring(deque_index capacity, std::unique_ptr<ring> before)
       : mask(capacity - 1),
@@ -75,10 +76,12 @@ task* task_deque::at(deque_index distance) const noexcept {
 }
 
 task* task_deque::pop() noexcept {
-  while (task* const last = at(0)) {
-    if (take(*last)) return last;
-  }
-  return nullptr;
+  const deque_index last = bottom_.load(std::memory_order_relaxed) - 1;
+  bottom_.store(last, std::memory_order_relaxed);
+  owner_fence();
+  task* const pushed_last = slot(last).load(std::memory_order_relaxed);
+  if (top_.load(std::memory_order_relaxed) < last) return pushed_last;
+  return take_or_restore(last, last) ? pushed_last : nullptr;
 }
 
 task* task_deque::steal(deque_index seen_top) noexcept {

@@ -6,8 +6,9 @@
 
 namespace cppless::fiber::detail {
 
-/// From now on a fiber that runs into the guard page below its stack ends the program with a line on
-/// standard error that names its task and the size of its stack. Other faults go where they went.
+/// From now on a fiber that runs into the guard page below its stack ends the program with a line
+/// on standard error that names its task and the size of its stack. Other faults go where they
+/// went.
 void report_overflows();
 
 /// Where the calling thread's fault handler runs while this lives: there is no room left on a stack

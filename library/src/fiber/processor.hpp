@@ -35,6 +35,7 @@ struct processor : worker {
   fiber_record* spare = nullptr;  // stacks for what comes next
   unsigned spares = 0;
   std::uint32_t turn = 0;
+  bool has_yielded = false;       // the fiber that was left: what has waited longest comes first
   local_slot thread_locals;       // of a plain thread
   std::atomic<std::uint32_t> bell{0};   // rung to end a worker's sleep
   processor* next_idle = nullptr;

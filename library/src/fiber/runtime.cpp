@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <mutex>
+#include <utility>
 
 #include "fiber/scheduler.hpp"
 
@@ -26,32 +27,44 @@ scheduler_options options_of(const runtime::options& chosen) noexcept {
           chosen.seed.value_or(0)};
 }
 
-/// The one that nobody made. Never destroyed: fibers that are parked when the program ends lie on
-/// its stacks.
-scheduler* start_implicitly() {
-  static std::mutex starting;
-  const std::lock_guard hold(starting);
-  if (scheduler* const already = scheduler::running()) return already;
-  struct closer {
-    scheduler* started;
-    ~closer() { started->close(scheduler::wait_for_parked::no); }
-  };
-  static const closer at_exit{new scheduler(options_of({}))};
-  return at_exit.started;
+/// Starting and replacing, one at a time.
+std::mutex start_mutex;
+/// The one that nobody made, if it runs.
+scheduler* implicit_one = nullptr;
+
+/// Not destroyed: fibers that are parked when the program ends lie on its stacks.
+struct closer {
+  ~closer() {
+    const std::lock_guard hold(start_mutex);
+    if (implicit_one != nullptr) implicit_one->close(scheduler::wait_for_parked::no);
+  }
+};
+
+scheduler* start(const runtime::options& chosen) {
+  const std::lock_guard hold(start_mutex);
+  if (implicit_one != nullptr) {
+    implicit_one->close(scheduler::wait_for_parked::yes);
+    delete std::exchange(implicit_one, nullptr);
+  }
+  return new scheduler(options_of(chosen));
 }
 
 }  // namespace
 
 scheduler& scheduler::running_or_started() {
   if (scheduler* const already = running()) return *already;
-  return *start_implicitly();
+  const std::lock_guard hold(start_mutex);
+  if (scheduler* const already = running()) return *already;
+  static const closer at_exit;
+  implicit_one = new scheduler(options_of({}));
+  return *implicit_one;
 }
 
 void inject(task& made) { scheduler::running_or_started().inject(made); }
 
 }  // namespace detail
 
-runtime::runtime(const options& chosen) : scheduler_(new detail::scheduler(detail::options_of(chosen))) {}
+runtime::runtime(const options& chosen) : scheduler_(detail::start(chosen)) {}
 
 runtime::~runtime() {
   scheduler_->close(detail::scheduler::wait_for_parked::yes);

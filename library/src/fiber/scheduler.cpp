@@ -78,6 +78,7 @@ std::uintptr_t lowest_for_tasks(const fiber_record& stack) noexcept {
       if (!left.on->commit_to(waiter::fiber_parked)) self.of->resume(*left.left);
       break;
     case departure::kind::yielded:
+      self.has_yielded = true;
       self.of->resume(*left.left);
       break;
   }

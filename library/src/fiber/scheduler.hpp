@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "fiber/helpers.hpp"
 #include "fiber/processor.hpp"
 #include "fiber/ready_queue.hpp"
 #include "fiber/stacks.hpp"
@@ -33,7 +34,8 @@ struct scheduler_options {
 /// Thread safety: everything, unless it takes the caller's processor.
 class scheduler {
  public:
-  /// Each so many turns a worker first takes what has waited longest, so that nothing waits for ever.
+  /// Each so many turns a worker first takes what has waited longest, so that nothing waits for
+  /// ever.
   static constexpr std::uint32_t fair_turn = 64;
 
   explicit scheduler(const scheduler_options& options);
@@ -56,6 +58,7 @@ class scheduler {
   void resume(fiber_record& woken) noexcept;
   void wake_one() noexcept;
 
+  void run_on_helper(task& made) { helpers_.run(made); }
   timers& clock() noexcept { return timers_; }
   const scheduler_options& options() const noexcept { return options_; }
   const stack_pool& stacks() const noexcept { return stacks_; }
@@ -103,6 +106,7 @@ class scheduler {
   const scheduler_options options_;
   stack_pool stacks_;
   timers timers_;
+  helpers helpers_;
   std::uint64_t random_;  // deterministic: the generator's state
 
   spin_lock injection_lock_;

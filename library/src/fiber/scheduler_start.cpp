@@ -27,7 +27,7 @@ scheduler::scheduler(const scheduler_options& options)
       random_(options.seed) {
   scheduler* none = nullptr;
   if (!the_running.compare_exchange_strong(none, this)) {
-    throw rejected("a fiber runtime is running already: make yours before fibers are first used");
+    throw rejected("a cppless::fiber::runtime is there already, and there is only one at a time");
   }
   owners_need_fences.store(!cppless::detail::register_for_heavy_fences(),
                            std::memory_order_relaxed);

@@ -18,7 +18,7 @@ constexpr int searches = 300;
 }  // namespace
 
 scheduler::work scheduler::next_of_own(processor& self) noexcept {
-  if (++self.turn % fair_turn == 0) {
+  if (++self.turn % fair_turn == 0 || std::exchange(self.has_yielded, false)) {
     if (const work first = injected()) return first;
     if (const auto look = self.tasks.peek(); !look.empty) {
       if (task* const oldest = self.tasks.steal(look.top)) return {nullptr, oldest};
@@ -40,8 +40,8 @@ scheduler::work scheduler::injected() noexcept {
   return {nullptr, first};
 }
 
-/// Somebody else's woken fiber is left to its worker for a moment: that mostly is about to park, and
-/// to go on with it in less time than the fiber's cache lines need to another core.
+/// Somebody else's woken fiber is left to its worker for a moment: that mostly is about to park,
+/// and to go on with it in less time than the fiber's cache lines need to another core.
 struct scheduler::suspect {
   const processor* who = nullptr;
   std::uint32_t taken = 0;
@@ -93,7 +93,8 @@ scheduler::work scheduler::find_work(processor& self) noexcept {
 }
 
 bool scheduler::is_any_work() const noexcept {
-  if (injected_count_.load(std::memory_order_acquire) != 0 || !injected_fibers_.empty()) return true;
+  if (injected_count_.load(std::memory_order_acquire) != 0) return true;
+  if (!injected_fibers_.empty()) return true;
   for (processor* each = known_processors(); each != nullptr; each = each->next_known) {
     if (!each->tasks.peek().empty || !each->ready.empty()) return true;
   }

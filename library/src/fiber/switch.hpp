@@ -6,7 +6,8 @@ namespace cppless::fiber::detail {
 // Continues on another stack. What the caller needs afterwards the compiler itself has saved: to it
 // the assembly changes every register. There is no call and no return in it: the processor
 // predicts returns by a stack of its own, which would be off by one from each such call on (13
-// instead of 29 ns for a switch there and back). The floating-point control words go with the fiber.
+// instead of 29 ns for a switch there and back). The floating-point control words go with the
+// fiber.
 
 /// Leaves where to come back to in `from` and continues at `to`: what another `switch_stack` left,
 /// or `new_stack` made.

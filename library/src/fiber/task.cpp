@@ -9,7 +9,7 @@
 namespace cppless::fiber::detail {
 
 void task::lock() noexcept {
-  for (int turn = 0; locked.exchange(true, std::memory_order_acquire); ++turn) {
+  for (int turn = 0; marks.fetch_or(locked, std::memory_order_acquire) & locked; ++turn) {
     cppless::detail::spin_turn(turn);
   }
 }
@@ -18,8 +18,7 @@ bool task::listen(listener& who) noexcept {
   std::uintptr_t before = state.load(std::memory_order_acquire);
   do {
     if (before == done) return false;
-    // A deferred task is not listened to: whoever waits runs it.
-    who.next = before == deferred ? nullptr : reinterpret_cast<listener*>(before);
+    who.next = reinterpret_cast<listener*>(before);
   } while (!state.compare_exchange_weak(before, reinterpret_cast<std::uintptr_t>(&who),
                                         std::memory_order_acq_rel, std::memory_order_acquire));
   return true;
@@ -46,6 +45,13 @@ bool task::stop_listening(listener& who) noexcept {
   }
   unlock();
   return found;
+}
+
+void task::start_if_deferred() {
+  std::uintptr_t expected = deferred;
+  if (state.compare_exchange_strong(expected, pending, std::memory_order_acq_rel)) {
+    submit(current_or_attached(), *this);
+  }
 }
 
 void task::complete() noexcept {

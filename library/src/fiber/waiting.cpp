@@ -24,7 +24,8 @@ bool waiter::wait_until(time_point deadline) noexcept {
 
 bool waiter::wait_until(time_point deadline, const std::stop_token& stop) noexcept {
   if (!stop.stop_possible()) return wait_until(deadline);
-  // Calls at once if the stop was requested before, and is gone, or has returned, when this returns.
+  // Calls at once if the stop was requested before, and is gone, or has returned, when this
+  // returns.
   const std::stop_callback tell(stop, [this] { give_up(); });
   return block(deadline == time_point::max() ? nullptr : &deadline);
 }
@@ -121,7 +122,9 @@ void yield() noexcept {
 
 local_slot& current_local_slot() {
   processor& mine = static_cast<processor&>(current_or_attached());
-  return mine.current != nullptr ? mine.current->locals : mine.thread_locals;
+  if (mine.current == nullptr) return mine.thread_locals;
+  if (mine.current->locals == nullptr) mine.current->locals = new local_slot;
+  return *mine.current->locals;
 }
 
 const void* current_identity() noexcept {

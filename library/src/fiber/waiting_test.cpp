@@ -56,12 +56,12 @@ struct event {
 /// A task that nobody waits for through it.
 struct joined {
   template <class F>
-  explicit joined(F function) : made(make_task(std::move(function))) {
+  explicit joined(F function) : made(make_task(current_or_attached(), std::move(function))) {
     submit(current_or_attached(), made);
   }
   ~joined() {
     if (!made.is_done()) wait_until_done(made);
-    destroy_task(made);
+    release_task(made);
   }
   joined(const joined&) = delete;
   result_task<void>& made;

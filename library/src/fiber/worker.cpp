@@ -4,6 +4,9 @@
 #include <pthread.h>
 
 #include <memory>
+#include <utility>
+
+#include <cppless/detail/fiber/function_task.hpp>
 
 #include "fiber/processor.hpp"
 #include "fiber/scheduler.hpp"
@@ -90,22 +93,23 @@ void submitted_while_idle() {
 }
 
 void destroy_locals(task& of) noexcept {
-  const local_slot slot = of.locals;
-  of.locals = {};
-  slot.destroy(slot.data);
+  const std::unique_ptr<local_slot> slot(std::exchange(of.locals, nullptr));
+  if (slot->data != nullptr) slot->destroy(slot->data);
 }
 
-void wait_until_done(task& wanted) noexcept {
-  std::uintptr_t expected = task::deferred;
-  if (wanted.state.compare_exchange_strong(expected, task::pending, std::memory_order_acq_rel)) {
-    run_in_place(current_or_attached(), wanted);
-    wanted.complete();
-    return;
-  }
-  struct : listener, waiter {
-  } me;
-  me.notify = [](listener& told) noexcept { static_cast<decltype(me)&>(told).wake(); };
-  if (wanted.listen(me)) me.wait();
+void finish(task& ran) noexcept {
+  if (ran.locals != nullptr) destroy_locals(ran);
+  const bool is_ours = ran.flags & task::runner_refers;
+  ran.complete();
+  if (is_ours) release_task(ran);
+}
+
+void run_in_place(task& taken) noexcept {
+  worker& self = current_or_attached();
+  task* const outer = self.current;
+  self.current = &taken;
+  taken.kind->execute(taken);
+  current()->current = outer;
 }
 
 }  // namespace cppless::fiber::detail

@@ -18,14 +18,15 @@ class scheduler;
 
 /// The workers that fibers run on: one thread per core, which take work from each other.
 ///
-/// Nobody needs to make one: the first task starts one with the defaults. Who wants other options
-/// makes it before that; there is at most one at a time, a second throws `rejected`.
+/// Nobody needs to make one: the first task starts one with the defaults. One that is made takes
+/// its place, once all its tasks have ended. There is at most one at a time: a second throws
+/// `rejected`.
 ///
 /// Its destructor returns when every task that was made has run to its end, fibers that wait
 /// included: like joining threads, it waits for ever for a fiber that nobody wakes. The implicit
 /// runtime ends with the program: then tasks that run or are queued are run to their ends (or to
-/// where they wait), while fibers that still wait are left as they are, without unwinding. Not to be
-/// destroyed by a task of its own.
+/// where they wait), while fibers that still wait are left as they are, without unwinding. Not to
+/// be destroyed by a task of its own.
 ///
 /// Workers are not preempted: a task that spins until another one does something must call
 /// `this_fiber::yield`. A task that blocks its thread (reads a file, locks a std::mutex for long)
@@ -40,8 +41,8 @@ class runtime {
     /// with a message. Tasks that make tasks to any depth are no danger: a waiting one with less
     /// than half of its stack left does not call what it waits for but hands it to a fresh stack.
     std::size_t stack_size = 256 * 1024;
-    /// For tests: one worker, and all choices (what runs next, who is interrupted where) come from a
-    /// generator with this seed, so that a run can be repeated exactly. Deadlines pass in virtual
+    /// For tests: one worker, and all choices (what runs next, who is interrupted where) come from
+    /// a generator with this seed, so that a run can be repeated exactly. Deadlines pass in virtual
     /// time, once nothing else is left to do. Start everything from within `run`.
     std::optional<std::uint64_t> seed = {};
   };
@@ -58,11 +59,10 @@ class runtime {
   /// thread sleeps meanwhile; a plain `async(function).get()` may call it on the calling thread.
   template <class F>
   std::invoke_result_t<F&> run(F&& function) {
-    detail::result_task<std::invoke_result_t<F&>>& made =
-        detail::make_task([&function]() -> decltype(auto) { return function(); });
+    auto& made = detail::make_task(detail::current_or_attached(),
+                                   [&function]() -> decltype(auto) { return function(); });
     detail::inject(made);
-    if (!made.is_done()) detail::wait_until_done(made);
-    return detail::take_and_destroy(made);
+    return detail::finish_and_take(made);
   }
 
   /// Of the running one; 0 if none runs.

@@ -24,7 +24,7 @@ class block_lists {
  public:
   static constexpr std::size_t step = 64, largest = 512;
 
-  void* allocate(std::size_t size) {
+  [[gnu::always_inline]] void* allocate(std::size_t size) {
     if (blocks_are_pooled && size <= largest) [[likely]] {
       list& from = lists_[(size - 1) / step];
       if (free_block* const block = from.first) [[likely]] {
@@ -36,7 +36,7 @@ class block_lists {
     return allocate_slowly(size);
   }
 
-  void deallocate(void* block, std::size_t size) noexcept {
+  [[gnu::always_inline]] void deallocate(void* block, std::size_t size) noexcept {
     if (blocks_are_pooled && size <= largest) [[likely]] {
       list& to = lists_[(size - 1) / step];
       if (to.count < most) [[likely]] {

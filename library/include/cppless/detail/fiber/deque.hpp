@@ -32,8 +32,8 @@ class task_deque {
   /// it was pushed elsewhere.
   inline bool take(task& wanted) noexcept;
 
-  /// The task at a distance from the one pushed last, or null if there are fewer. Owner only; it may
-  /// be stolen at any time.
+  /// The task at a distance from the one pushed last, or null if there are fewer. Owner only; it
+  /// may be stolen at any time.
   task* at(deque_index distance) const noexcept;
 
   /// The task pushed last, or null.

@@ -16,36 +16,46 @@ namespace cppless::fiber::detail {
 
 struct nothing {};
 
-/// What is kept for a result of type T: references as pointers.
+/// What is kept for a result of type T: a pointer for a reference.
 template <class T>
 using kept_t = std::conditional_t<
     std::is_void_v<T>, nothing,
     std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
-/// A task, or a promise, with its result. Its size is kept for freeing it.
+/// A task, or what a promise sets, with its result.
 template <class T>
 struct result_task : task {
-  explicit result_task(std::uint32_t bytes) noexcept : size(bytes) {}
-  ~result_task() {
-    if (has_value) value.~kept();
-  }
-
   using kept = kept_t<T>;
+
+  result_task(const task_kind& of, outcome so_far) noexcept : task(of, so_far) {}
+  ~result_task() {
+    if (result == outcome::value) {
+      value.~kept();
+    } else if (result == outcome::error) {
+      error.~exception_ptr();
+    }
+  }
 
   /// Not yet visible to anybody who waits: see `complete`.
   template <class... Args>
   void emplace(Args&&... arguments) {
     new (&value) kept(std::forward<Args>(arguments)...);
-    has_value = true;
+    result = outcome::value;
   }
 
-  void throw_if_failed() {
-    if (error) [[unlikely]] std::rethrow_exception(error);
+  void fail(std::exception_ptr with) noexcept {
+    new (&error) std::exception_ptr(std::move(with));
+    result = outcome::error;
   }
 
-  /// Moves it out, or throws.
+  void throw_if_failed() const {
+    if (result == outcome::error) [[unlikely]] std::rethrow_exception(error);
+  }
+
+  /// Moves it out, or throws it: then nobody else refers to the exception, whose last reference may
+  /// be given back by another thread unseen by ThreadSanitizer (that is in libstdc++.so).
   T take() {
-    throw_if_failed();
+    if (result == outcome::error) [[unlikely]] std::rethrow_exception(std::move(error));
     if constexpr (std::is_reference_v<T>) {
       return static_cast<T>(*value);
     } else if constexpr (!std::is_void_v<T>) {
@@ -53,15 +63,20 @@ struct result_task : task {
     }
   }
 
-  bool has_value = false;
-  const std::uint32_t size;
-  std::exception_ptr error;
   union {
     kept value;
+    std::exception_ptr error;
   };
 };
 
-/// Calls `function` and keeps its result or its exception in `result`.
+/// Also knows how to call it for the one who waits, on whose stack it is called.
+template <class T>
+struct typed_kind : task_kind {
+  /// Returns or throws what the function does, and the task is gone.
+  T (*call)(task&, worker&);
+};
+
+/// Keeps what `function` returns or throws.
 template <class T, class F>
 void keep_result(result_task<T>& result, F&& function) noexcept {
   try {
@@ -74,31 +89,31 @@ void keep_result(result_task<T>& result, F&& function) noexcept {
     } else {
       // From the returned value itself, without a move.
       new (&result.value) T(std::forward<F>(function)());
-      result.has_value = true;
+      result.result = task::outcome::value;
     }
   } catch (...) {
-    result.error = std::current_exception();
+    result.fail(std::current_exception());
   }
 }
 
-template <class T>
-void destroy_task(result_task<T>& of) noexcept {
-  if (of.flags & task::holds_function) [[unlikely]] of.kind->drop(of);
-  const std::uint32_t size = of.size;
-  of.~result_task();
-  worker* const self = current();
-  (self != nullptr ? *self : attach_thread()).blocks.deallocate(&of, size);
+inline void free_block(void* block, std::size_t size) noexcept {
+  current_or_attached().blocks.deallocate(block, size);
 }
 
-/// One less refers to it.
-template <class T>
-void release_task(result_task<T>& of) noexcept {
-  // Nobody can add to the last reference, so the one that sees it alone needs no exchange.
-  if (of.references.load(std::memory_order_acquire) == 1 ||
-      of.references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    destroy_task(of);
-  }
-}
+/// Gives one reference back at its end.
+class reference {
+ public:
+  explicit reference(task& held) noexcept : held_(held) {}
+  ~reference() { release_task(held_); }
+  reference(const reference&) = delete;
+  reference& operator=(const reference&) = delete;
+
+ private:
+  task& held_;
+};
+
+/// After `run`, for others than the caller: ends what belongs to the task and tells who waits.
+void finish(task& ran) noexcept;
 
 /// Names a type for people.
 template <class F>
@@ -111,28 +126,44 @@ template <class T, class F>
 struct function_task : result_task<T> {
   template <class... Args>
   explicit function_task(Args&&... arguments)
-      : result_task<T>(sizeof(function_task)), function(std::forward<Args>(arguments)...) {
-    this->kind = &kind_of;
-    this->flags = task::holds_function;
+      : result_task<T>(kind_of, task::outcome::not_called),
+        function(std::forward<Args>(arguments)...) {}
+  ~function_task() {
+    if (this->result == task::outcome::not_called) function.~F();
   }
-  ~function_task() = delete;  // see destroy_task
 
   static void run(task& base) noexcept {
     auto& self = static_cast<function_task&>(base);
     keep_result<T>(self, std::move(self.function));
-    drop(base);
+    self.function.~F();
   }
   static void execute(task& base) noexcept {
     run(base);
-    if (base.locals.data != nullptr) [[unlikely]] destroy_locals(base);
-    base.complete();
+    finish(base);
   }
-  static void drop(task& base) noexcept {
-    base.flags &= static_cast<std::uint8_t>(~task::holds_function);
-    static_cast<function_task&>(base).function.~F();
+  static void destroy(task& base) noexcept {
+    auto& self = static_cast<function_task&>(base);
+    self.~function_task();
+    free_block(&self, sizeof(self));
+  }
+  static T call(task& base, worker& on) {
+    struct ending {
+      function_task& called;
+      task* const outer;
+      [[gnu::always_inline]] ~ending() {
+        called.function.~F();
+        if (called.locals != nullptr) [[unlikely]] destroy_locals(called);
+        worker& here = *current();  // maybe another thread's by now
+        here.current = outer;
+        here.blocks.deallocate(&called, sizeof(called));
+      }
+    } const last{static_cast<function_task&>(base), on.current};
+    on.current = &base;
+    return std::move(last.called.function)();
   }
 
-  static constexpr task_kind kind_of{&run, &execute, &drop, name_of<typename F::user_function>()};
+  static constexpr typed_kind<T> kind_of{
+      {&run, &execute, &destroy, name_of<typename F::user_function>()}, &call};
 
   union {
     F function;
@@ -148,7 +179,7 @@ struct bound_call {
   explicit bound_call(std::in_place_t, G&& f, As&&... as)
       : function(std::forward<G>(f)), arguments(std::forward<As>(as)...) {}
 
-  decltype(auto) operator()() && {
+  [[gnu::always_inline]] decltype(auto) operator()() && {
     return std::apply(
         [this](auto&... each) -> decltype(auto) {
           return std::invoke(std::move(function), std::move(each)...);
@@ -156,8 +187,8 @@ struct bound_call {
         arguments);
   }
 
-  F function;
-  std::tuple<Args...> arguments;
+  [[no_unique_address]] F function;
+  [[no_unique_address]] std::tuple<Args...> arguments;
 };
 
 template <class F, class... Args>
@@ -165,12 +196,12 @@ using async_result_t = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>.
 
 /// Makes a task of `function(arguments...)`. Not yet handed to anybody.
 template <class F, class... Args>
-result_task<async_result_t<F, Args...>>& make_task(F&& function, Args&&... arguments) {
+[[gnu::always_inline]] inline result_task<async_result_t<F, Args...>>& make_task(
+    worker& self, F&& function, Args&&... arguments) {
   using call = bound_call<std::decay_t<F>, std::decay_t<Args>...>;
   using made = function_task<async_result_t<F, Args...>, call>;
-  static_assert(alignof(made) <= block_lists::step);
-  block_lists& blocks = current_or_attached().blocks;
-  void* const place = blocks.allocate(sizeof(made));
+  static_assert(alignof(made) <= block_lists::step, "over-aligned beyond 64 bytes");
+  void* const place = self.blocks.allocate(sizeof(made));
   if constexpr (noexcept(call(std::in_place, std::forward<F>(function),
                               std::forward<Args>(arguments)...))) {
     return *new (place) made(std::in_place, std::forward<F>(function),
@@ -180,7 +211,7 @@ result_task<async_result_t<F, Args...>>& make_task(F&& function, Args&&... argum
       return *new (place) made(std::in_place, std::forward<F>(function),
                                std::forward<Args>(arguments)...);
     } catch (...) {
-      current_or_attached().blocks.deallocate(place, sizeof(made));
+      free_block(place, sizeof(made));
       throw;
     }
   }
@@ -189,14 +220,15 @@ result_task<async_result_t<F, Args...>>& make_task(F&& function, Args&&... argum
 /// Gives a task to the workers, never to the caller.
 void inject(task& made);
 
-/// What is left to do for one who alone refers to a task that is done: get at the result.
+/// The result of a task that only the caller refers to: of one nobody has begun by calling it.
 template <class T>
-T take_and_destroy(result_task<T>& of) {
-  struct destroyer {
-    result_task<T>& of;
-    ~destroyer() { destroy_task(of); }
-  } const last{of};
-  return of.take();
+[[gnu::always_inline]] inline T finish_and_take(result_task<T>& wanted) {
+  if (worker* const self = current(); take_in_place(self, wanted)) [[likely]] {
+    return static_cast<const typed_kind<T>*>(wanted.kind)->call(wanted, *self);
+  }
+  if (!wanted.is_done()) wait_until_done(wanted);
+  const reference last(wanted);
+  return wanted.take();
 }
 
 }  // namespace cppless::fiber::detail

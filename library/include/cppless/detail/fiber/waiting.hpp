@@ -58,9 +58,9 @@ class scheduler;
 ///
 /// Thread safety: `wake` from anywhere, plain threads and other fibers included; everything else by
 /// the one that made it. The waiter may be gone as soon as `wake` has been called.
-/// Costs: a parked fiber keeps its stack and costs nothing else; waking it takes tens of nanoseconds,
-/// waking a plain thread a system call. After any wait a fiber may be on another thread: do not keep
-/// addresses of thread-local variables, `errno` included, across.
+/// Costs: a parked fiber keeps its stack and costs nothing else; waking it takes tens of
+/// nanoseconds, waking a plain thread a system call. After any wait a fiber may be on another
+/// thread: do not keep addresses of thread-local variables, `errno` included, across.
 class waiter {
  public:
   waiter() = default;
@@ -80,8 +80,8 @@ class waiter {
   /// Ends the wait. Exactly one call per waiter that was offered to anybody.
   void wake() noexcept;
 
-  /// Ends a wait with false, if it has not been ended yet; for timers and stop callbacks. The caller
-  /// makes sure that the waiter is still there.
+  /// Ends a wait with false, if it has not been ended yet; for timers and stop callbacks. The
+  /// caller makes sure that the waiter is still there.
   void give_up() noexcept;
 
   // Between a queue and its lock.
@@ -157,8 +157,8 @@ class spin_lock {
 void yield() noexcept;
 
 /// Fiber-local storage: one pointer of the task that runs, or of the plain thread. `destroy(data)`
-/// is called, if `data` is not null, when the task's function has returned, on the fiber that ran it
-/// (on the thread, when that ends). The reference holds until the next wait.
+/// is called, if `data` is not null, when the task's function has returned, on the fiber that ran
+/// it (on the thread, when that ends). The reference holds until the next wait.
 local_slot& current_local_slot();
 
 /// Names what runs: the task's address, or that of something of the plain thread. Stays the same

@@ -72,7 +72,7 @@ inline void work_is_visible() noexcept {
 void submitted_while_idle();
 
 /// Hands `made` to whoever is free: to the caller itself, if it waits for it before others are.
-inline void submit(worker& self, task& made) {
+[[gnu::always_inline]] inline void submit(worker& self, task& made) {
   self.tasks.push(made);
   owner_fence();
   if (idle_workers.load(std::memory_order_relaxed) - 1 < always_call) [[unlikely]] {
@@ -80,38 +80,47 @@ inline void submit(worker& self, task& made) {
   }
 }
 
-/// Destroys what the task put into fiber-local storage.
+/// Destroys what the task has put into fiber-local storage.
 void destroy_locals(task& of) noexcept;
 
-/// Calls a task that was taken out of a deque, on the caller's stack.
-inline void run_in_place(worker& self, task& taken) noexcept {
-  task* const outer = self.current;
-  self.current = &taken;
-  taken.kind->run(taken);
-  if (taken.locals.data != nullptr) [[unlikely]] destroy_locals(taken);
-  current()->current = outer;  // maybe another thread's by now
+[[gnu::always_inline]] inline std::uintptr_t stack_pointer() noexcept {
+  std::uintptr_t result;
+#if defined(__x86_64__)
+  asm volatile("movq %%rsp, %0" : "=r"(result));
+#elif defined(__aarch64__)
+  asm volatile("mov %0, sp" : "=r"(result));
+#endif
+  return result;
 }
 
-/// Whether the stack has room for one more task.
-inline bool has_stack(const worker& self) noexcept {
-  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > self.stack_low;
+/// Takes `wanted` out of the caller's deque to call it in place: if it is there, and the stack has
+/// room for it.
+[[gnu::always_inline]] inline bool take_in_place(worker* self, task& wanted) noexcept {
+  return self != nullptr && stack_pointer() > self->stack_low && self->tasks.take(wanted);
 }
 
-/// Waits until `wanted` is done, which is not in the caller's deque, or may not be called in place.
+/// Waits until `wanted` is done: another's, or one that may not be called in place, or a deferred
+/// one, which is called now.
 void wait_until_done(task& wanted) noexcept;
+
+/// Runs a task that was taken out of a deque, or is deferred, on the caller's stack.
+void run_in_place(task& taken) noexcept;
 
 /// Returns when `wanted` is done. If nobody has begun it, it is called here and now.
 inline void run_or_wait(task& wanted) noexcept {
-  worker* const self = current();
-  if (self != nullptr && has_stack(*self) && self->tasks.take(wanted)) [[likely]] {
-    run_in_place(*self, wanted);
-    if (wanted.flags & task::may_be_shared) {
-      wanted.complete();
-    } else {
-      wanted.state.store(task::done, std::memory_order_relaxed);
-    }
+  if (take_in_place(current(), wanted)) {
+    run_in_place(wanted);
   } else if (!wanted.is_done()) {
     wait_until_done(wanted);
+  }
+}
+
+/// One less refers to it.
+inline void release_task(task& of) noexcept {
+  // Nobody can add to the last reference, so the one that sees it alone needs no exchange.
+  if (of.references.load(std::memory_order_acquire) == 1 ||
+      of.references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    of.kind->destroy(of);
   }
 }
 
