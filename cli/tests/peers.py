@@ -6,14 +6,19 @@ network their tests are skipped."""
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
+import urllib.parse
+import urllib.request
 import zipfile
 from pathlib import Path
 from typing import Iterator
@@ -92,6 +97,33 @@ def emulator() -> Path:
 def cargo_lambda() -> Path:
     """Rust's emulator, which takes requests at once. It wants a Cargo project and cargo."""
     return out_of_wheel("cargo-lambda", CACHE / "test-cargo-lambda" / "cargo-lambda")
+
+
+def aws_lambda_cpp() -> Path:
+    """The sources of AWS's runtime for C++, which those of its runtime for Python hold."""
+    sources = CACHE / "test-aws-lambda-cpp"
+    if not sources.exists():
+        package = out_of_index("awslambdaric", "2.0.11")
+        with tarfile.open(fileobj=io.BytesIO(package)) as outer:
+            inner = outer.extractfile("awslambdaric-2.0.11/deps/aws-lambda-cpp-0.2.6.tar.gz")
+            assert inner is not None
+            with tarfile.open(fileobj=inner) as archive, tempfile.TemporaryDirectory(dir=CACHE) as directory:
+                archive.extractall(directory)
+                (Path(directory) / "aws-lambda-cpp-0.2.6").rename(sources)
+    return sources
+
+
+def out_of_index(package: str, version: str) -> bytes:
+    """A source package from PyPI, as it is: pip would build it."""
+    index = f"{os.environ.get('PIP_INDEX_URL', 'https://pypi.org/simple').rstrip('/')}/{package}/"
+    try:
+        with urllib.request.urlopen(index, timeout=60) as page:
+            links = re.findall(r'href="([^"#]+)', page.read().decode())
+        link = next(each for each in links if each.endswith(f"/{package}-{version}.tar.gz"))
+        with urllib.request.urlopen(urllib.parse.urljoin(index, link), timeout=60) as file:
+            return file.read()
+    except (OSError, StopIteration) as why:
+        raise unittest.SkipTest(f"{package} {version} cannot be had from PyPI: {why}") from why
 
 
 def out_of_wheel(package: str, binary: Path) -> Path:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients and functions that others have written: the AWS CLI, and functions with AWS's runtimes for Go and
-Rust where their compilers are installed."""
+"""Clients and functions that others have written: the AWS CLI, and functions with AWS's runtimes for Go,
+Rust and C++ where they can be had."""
 
 from __future__ import annotations
 
@@ -71,6 +71,32 @@ tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 """
 
 
+CPP_FUNCTION = """
+#include <aws/lambda-runtime/runtime.h>
+
+using namespace aws::lambda_runtime;
+
+int main() {
+  run_handler([](const invocation_request& asked) {
+    const auto at = asked.payload.find("\\"Name\\":");
+    if (at == std::string::npos) return invocation_response::failure("nobody to greet", "greeter", "");
+    const auto begin = asked.payload.find('"', at + 7) + 1;
+    const auto name = asked.payload.substr(begin, asked.payload.find('"', begin) - begin);
+    return invocation_response::success(
+        "{\\"greeting\\":\\"hello " + name + "\\",\\"arn\\":\\"" + asked.function_arn + "\\"}", "application/json");
+  });
+}
+"""
+
+CPP_PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(greeter CXX)
+find_package(aws-lambda-runtime REQUIRED)
+add_executable(bootstrap main.cpp)
+target_link_libraries(bootstrap AWS::aws-lambda-runtime)
+"""
+
+
 class Others(unittest.TestCase):
     def setUp(self) -> None:
         self.cloud = Cloud()
@@ -131,6 +157,23 @@ class Others(unittest.TestCase):
             self.skipTest("lambda_runtime cannot be had")
         self.assertEqual(ran.returncode, 0, ran.stdout)
         self.check_greeter((package / "target" / "debug" / "bootstrap").read_bytes())
+
+    @unittest.skipUnless(shutil.which("cmake") and shutil.which("curl-config"), "libcurl's headers are not installed")
+    def test_a_function_with_awss_runtime_for_cpp_runs(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            source = Path(directory)
+            (source / "main.cpp").write_text(CPP_FUNCTION)
+            (source / "CMakeLists.txt").write_text(CPP_PROJECT)
+            prefix = source / "prefix"
+            settings = ["-DCMAKE_CXX_COMPILER=clang++-19", "-DENABLE_LTO=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_PREFIX_PATH={prefix}"]
+            for words in (["-S", peers.aws_lambda_cpp(), "-B", source / "runtime", *settings],
+                          ["--build", source / "runtime", "--target", "install"],
+                          ["-S", source, "-B", source / "build", *settings],
+                          ["--build", source / "build"]):
+                ran = subprocess.run(["cmake", *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                self.assertEqual(ran.returncode, 0, ran.stdout)
+            executable = (source / "build" / "bootstrap").read_bytes()
+        self.check_greeter(executable)
 
     def check_greeter(self, executable: bytes) -> None:
         self.cloud.create("greeter", Code={"ZipFile": archive({"bootstrap": executable})})
