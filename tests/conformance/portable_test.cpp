@@ -21,6 +21,11 @@ int sum(const std::vector<int>& list, int more) noexcept {
   return more;
 }
 void nothing() {}
+void ignore(int) {}
+int count_up(int) {
+  static int calls = 0;
+  return ++calls;
+}
 void die() { std::abort(); }
 int sum_of_twice(int count) {
   auto instance = make_instance();
@@ -121,6 +126,19 @@ TEST_CASE("map takes any input range and converts its elements") {
   CHECK(cppless::map(instance, std::vector<int>{}, [](int x) { return x; }).empty());
   const std::vector<bool> bits{true, false};
   CHECK(cppless::map(instance, bits, [](bool b) { return !b; }) == std::vector<bool>{false, true});
+}
+
+TEST_CASE("map starts those that take longest first, and returns results in the elements' order") {
+  auto instance = make_instance();
+  const std::vector<int> numbers{3, 9, 1, 9, 5};
+  const auto itself = cppless::longest_first([](int x) { return x; });
+  CHECK(cppless::map(instance, numbers, cppless::fn<&twice>, itself) ==
+        std::vector{6, 18, 2, 18, 10});
+  cppless::map(instance, numbers, cppless::fn<&ignore>, itself);
+  if (!has_processes() || is_remote()) return;
+  // One worker runs them in the order in which they were started.
+  auto alone = cppless::local_dispatcher({.workers = 1}).create_instance();
+  CHECK(cppless::map(alone, numbers, cppless::fn<&count_up>, itself) == std::vector{4, 1, 5, 2, 3});
 }
 
 TEST_CASE("map of a task without result waits for all of them") {
