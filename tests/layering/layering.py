@@ -42,6 +42,7 @@ PUBLIC = {
     "future.hpp": "task",
     "instance.hpp": "task",
     "map.hpp": "task",
+    "channel.hpp": "task",
     "shared.hpp": "task",
     "shared_variable.hpp": "task",
     "statistics.hpp": "task",

@@ -5,6 +5,7 @@
 
 #include <cppless/aws_lambda.hpp>
 #include <cppless/binary_archive.hpp>
+#include <cppless/channel.hpp>
 #include <cppless/config.hpp>
 #include <cppless/dispatch.hpp>
 #include <cppless/dispatchers.hpp>

@@ -57,6 +57,7 @@ class lambda_instance final : public instance_core {
   bool cancel(task_id id) override;
   std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value) override;
+  bool is_on_this_machine() const noexcept override { return false; }
 
   // lambda_sender.cpp: for invocations, on the I/O thread
   http_request request_of(invocation& of);

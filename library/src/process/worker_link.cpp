@@ -158,18 +158,23 @@ void worker_link::settle(job& settled, const inbox_message& message) const {
   }
 }
 
+void worker_link::wait_begins() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++waiting_threads_;
+  post({outbox_message::kind_type::wait_begins, 0, 0, 0, 0});
+}
+
+void worker_link::wait_ends() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (--waiting_threads_ == 0) post({outbox_message::kind_type::wait_ends, 0, 0, 0, 0});
+}
+
 void worker_link::drive(nested_instance& driver, time_point until) {
   const std::uint64_t begin = ticks();
   if (!spin(driver, spins_before_announcing)) {
-    {
-      const std::lock_guard lock(mutex_);
-      ++waiting_threads_;
-      post({outbox_message::kind_type::wait_begins, 0, 0, 0, 0});
-    }
+    wait_begins();
     if (!spin(driver, spins_before_sleep)) sleep(driver, until);
-    // Before a message is handled, which may be a task to run here that waits itself.
-    const std::lock_guard lock(mutex_);
-    if (--waiting_threads_ == 0) post({outbox_message::kind_type::wait_ends, 0, 0, 0, 0});
+    wait_ends();  // before a message is handled, which may be a task to run here that waits itself
   }
   pump(driver);
   loop_.add_wait(begin);

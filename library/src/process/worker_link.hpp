@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include <cppless/detail/task/channel_state.hpp>
 #include <cppless/detail/task/instance_core.hpp>
 
 #include "process/worker_loop.hpp"
@@ -15,7 +16,7 @@ class nested_instance;
 
 /// Carries the tasks that a task dispatches to the host, and their outcomes back. One per worker
 /// process; shared by all instances made in it. Thread-safe.
-class worker_link {
+class worker_link final : public standing_in {
  public:
   explicit worker_link(worker_loop& loop) : loop_(loop) {}
 
@@ -31,6 +32,10 @@ class worker_link {
   /// this worker waits.
   void drive(nested_instance& driver, time_point until);
   void wake() noexcept;
+
+  // standing_in
+  void wait_begins() noexcept override;
+  void wait_ends() noexcept override;
 
  private:
   struct pending {

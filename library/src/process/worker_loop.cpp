@@ -18,6 +18,7 @@
 #include "base/futex.hpp"
 #include "base/ticks.hpp"
 #include "process/task_limits_guard.hpp"
+#include "process/worker_link.hpp"
 #include "task/described_exception.hpp"
 
 namespace cppless::detail {
@@ -128,6 +129,7 @@ worker_loop::worker_loop(std::uint32_t index)
 }
 
 void worker_loop::run() {
+  standing_in::install(worker_link::get());
   record_->is_alive.store(1, std::memory_order_release);
   for (;;) {
     const std::uint32_t slot = wait_for_task();

@@ -50,6 +50,14 @@ std::uint32_t sharing_scope::show(const std::shared_ptr<variable_home>& variable
   return current_->on_.show_variable(variable);
 }
 
+void sharing_scope::keep(std::shared_ptr<void> kept) {
+  if (current_ == nullptr || !current_->on_.is_on_this_machine()) {
+    throw rejected("a channel does not reach tasks on other machines: use results, or shared "
+                   "variables");
+  }
+  current_->uses_.others.push_back(std::move(kept));
+}
+
 shared_reference shared_reference::read(source& from) {
   shared_reference reference;
   std::uint8_t what = 0;

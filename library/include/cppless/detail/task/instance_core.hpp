@@ -56,6 +56,9 @@ class instance_core {
   /// Has those who run tasks see a variable in a cell, whose number it returns; 0 if there is none.
   virtual std::uint32_t show_variable(const std::shared_ptr<variable_home>& variable);
 
+  /// Whether tasks run as processes of this machine and user.
+  virtual bool is_on_this_machine() const noexcept { return true; }
+
  protected:
   /// Starts or queues the job. The transport owns it from here on. `lock` holds `mutex_`; it may be
   /// given up and must be where the job is settled or users' code run.

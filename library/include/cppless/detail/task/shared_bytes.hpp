@@ -42,6 +42,7 @@ struct shared_place {
 struct shared_things {
   shared_uses values;
   std::vector<std::shared_ptr<variable_home>> variables;
+  std::vector<std::shared_ptr<void>> others;
 };
 
 /// While a task is encoded on this thread: which transport it is for, and where what it refers to is
@@ -56,6 +57,9 @@ class sharing_scope {
 
   /// The number of the cell where workers see the variable; 0 if there is none.
   static std::uint32_t show(const std::shared_ptr<variable_home>& variable);
+
+  /// Keeps something of this machine for the task. Throws `rejected` where tasks run on others.
+  static void keep(std::shared_ptr<void> kept);
 
  private:
   friend void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value);
