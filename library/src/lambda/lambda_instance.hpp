@@ -16,6 +16,7 @@
 #include "http/client.hpp"
 #include "lambda/endpoint.hpp"
 #include "lambda/invocation.hpp"
+#include "lambda/invocation_trace.hpp"
 #include "lambda/sending_rate.hpp"
 #include "lambda/signature.hpp"
 
@@ -70,12 +71,13 @@ class lambda_instance final : public instance_core {
   void take_news();
   void refuse(std::unique_ptr<job> refused, const failure& reason);
   void unlink(invocation& removed) noexcept;
-  static job_list settle_all(invocation_queue finished);
+  job_list settle_all(invocation_queue finished);
   void deliver();
 
   // lambda_sender.cpp: the I/O thread
   lambda_function& function_of(const entry& called);
   void send_queued();
+  void land(invocation& which);
   void conclude(invocation& which);
   void fail(invocation& which, failure reason);
   void retry(invocation& which, verdict what, failure reason);
@@ -97,6 +99,7 @@ class lambda_instance final : public instance_core {
   invocation_queue queue_;     ///< To be sent.
   invocation_queue finished_here_;
   std::size_t in_flight_ = 0;
+  trace_lanes lanes_;
   sending_rate rate_;
   retry_budget budget_;
   std::minstd_rand random_;
