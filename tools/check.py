@@ -181,7 +181,7 @@ STEPS = (
     Step("asan", "library tests with AddressSanitizer and UndefinedBehaviorSanitizer", "run tests",
          sanitized("asan")),
     Step("tsan", "library tests with ThreadSanitizer", "run tests", sanitized("tsan")),
-    Step("cli", "the cppless command", "run tests platform aws", cli),
+    Step("cli", "the cppless command", "run tests platform aws browser", cli),
     Step("install", "find_package and add_subdirectory from another project", "run tests platform aws", install),
 )
 

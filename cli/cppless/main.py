@@ -19,6 +19,7 @@ from .run import Request, run
 EPILOG = """environment:
   CXXFLAGS, LDFLAGS    more flags for compiling and linking your program
   XDG_CACHE_HOME       where builds are kept (default: ~/.cache), in cppless/
+  CPPLESS_TRACE=FILE   what your program does is written there, for `cppless trace` and Perfetto
   CPPLESS_WORKERS, CPPLESS_DISPATCHER, CPPLESS_PROGRESS, CPPLESS_STRICT
                        read by your program, see the library's documentation"""
 
@@ -84,6 +85,11 @@ def parser() -> argparse.ArgumentParser:
     build_.add_argument("-q", "--quiet", action="store_true", help="only errors")
     build_.set_defaults(action=build_command)
 
+    trace_ = add("trace", "Say what a traced run did: how long its tasks took and where, what failed.")
+    trace_.add_argument("file", metavar="RUN.json", help="what a program wrote that ran with CPPLESS_TRACE=RUN.json")
+    trace_.add_argument("--html", metavar="PAGE.html", help="write a page with the timeline of each worker, too")
+    trace_.set_defaults(action=trace_command)
+
     from . import cloud_options
 
     cloud_options.add_commands(add)
@@ -127,6 +133,12 @@ def build_command(options: argparse.Namespace, _: list[str], progress: Progress)
         raise Problem(f"cannot write {output} ({error.strerror})", "name another with -o") from error
     progress.say(f"wrote {output}")
     return 0
+
+
+def trace_command(options: argparse.Namespace, arguments: list[str], progress: Progress) -> int:
+    from . import trace
+
+    return trace.trace_command(options, arguments, progress)
 
 
 def doctor_command(_: argparse.Namespace, __: list[str], ___: Progress) -> int:

@@ -33,7 +33,7 @@ void check_answer(std::string_view text) {
   }
   try {
     json_base64_source bytes(text);
-    if (result_head::read(bytes).format != result_head::known_format) fuzz::fail("unknown format");
+    if (result_head::read(bytes).format > result_head::known_format) fuzz::fail("unknown format");
   } catch (const cppless::rejected&) {
   }
 }

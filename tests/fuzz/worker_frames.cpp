@@ -196,7 +196,7 @@ class puppeteer {
 
   void post(script& input) {
     outbox_message message{};
-    message.kind = static_cast<outbox_message::kind_type>(input.number(1) % 5);
+    message.kind = static_cast<outbox_message::kind_type>(input.number(1) % 6);
     message.local_id = input.number(1) % 4;
     message.identity = near(input, all_entries().front()->identity());
     message.offset = near(input, 0);

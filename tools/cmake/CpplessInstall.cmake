@@ -37,5 +37,5 @@ install(FILES ${PROJECT_BINARY_DIR}/cppless-config.cmake
 
 # What CpplessLambda.cmake runs: cli/ finds tools/setup by its place.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/cli/cppless DESTINATION ${CMAKE_INSTALL_DATADIR}/cppless/cli
-        FILES_MATCHING PATTERN "*.py")
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.html")
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/setup DESTINATION ${CMAKE_INSTALL_DATADIR}/cppless/tools)

@@ -41,14 +41,15 @@ class tick_clock {
     if (is_counter_ && now - begin_.ticks > 2 * compared_over) compare();
   }
 
- private:
+  /// One moment, as both tell it.
   struct moment {
     std::uint64_t ticks;
     std::uint64_t ns;
   };
-
-  tick_clock() noexcept;
   moment read_both() const noexcept;
+
+ private:
+  tick_clock() noexcept;
   void compare() noexcept;
 
   const bool is_counter_;

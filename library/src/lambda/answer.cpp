@@ -140,9 +140,9 @@ judgement judge(const lambda_answer& answer, const entry& of, const task_limits&
 result_head result_head::read(source& from) {
   result_head head;
   head.format = decode<std::uint8_t>(from);
-  if (head.format != known_format) {
+  if (head.format == 0 || head.format > known_format) {
     throw rejected("the function answered in format " + std::to_string(head.format) +
-                   ", this program knows format " + std::to_string(known_format) +
+                   ", this program knows formats up to " + std::to_string(known_format) +
                    ": deploy it again");
   }
   const auto flags = decode<std::uint8_t>(from);
@@ -150,6 +150,7 @@ result_head result_head::read(source& from) {
   head.has_updates = (flags & 2) != 0;
   head.run_ns = decode<std::uint64_t>(from);
   head.peak_memory = decode<std::uint64_t>(from);
+  if (head.format >= 2) head.began_ns = decode<std::uint64_t>(from);
   return head;
 }
 

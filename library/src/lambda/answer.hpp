@@ -47,13 +47,14 @@ judgement judge(const lambda_answer& answer, const entry& of, const task_limits&
 
 /// What precedes the result in a function's answer.
 struct result_head {
-  static constexpr std::uint8_t known_format = 1;
+  static constexpr std::uint8_t known_format = 2;
 
   std::uint8_t format = 0;
   bool is_cold = false;
   bool has_updates = false;  ///< Of shared variables, behind the result.
   std::uint64_t run_ns = 0;
   std::uint64_t peak_memory = 0;
+  std::uint64_t began_ns = 0;  ///< Since 1970, by the function's clock; 0: format 1, without it.
 
   /// Throws `rejected` if there are too few bytes or the format is another.
   static result_head read(source& from);

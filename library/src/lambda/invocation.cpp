@@ -20,6 +20,10 @@ invocation::invocation(lambda_instance& owner, std::unique_ptr<job> sent)
       body(to_json_base64({what->payload.data(), what->payload.size()})),
       body_hash(sha256::of(body)) {
   what->payload.release();  // the body has it
+  if (what->trace != nullptr) [[unlikely]] {
+    what->trace->dispatcher = "lambda";
+    what->trace->sent_bytes = body.size();
+  }
 }
 
 void invocation::carry_shared() {

@@ -78,6 +78,8 @@ class invocation final : public http_exchange {
   phase at = phase::queued;
   std::uint64_t due_ns = 0;   ///< When it must be looked at; 0: never. Monotonic clock.
   std::uint64_t sent = 0;  ///< Last attempt, in ticks.
+  std::uint64_t answered = 0;  ///< The same, of its end; only where the run is traced.
+  unsigned lane = 0;           ///< Which line of the trace's picture it has; 0: none.
   std::uint64_t number = 0;   ///< For the sending rate.
   unsigned attempts = 0;      ///< That may have started the task.
   unsigned signature_state = 0;  ///< With which it was signed last.

@@ -51,6 +51,7 @@ lambda_instance::lambda_instance(options chosen)
       straggler_timer_(loop_) {
   client_.emplace(loop_, options_.endpoint.url.origin, options_.http);
   renew_at_ = renewal_time(options_.credentials, std::chrono::system_clock::now());
+  if (trace_number() != 0) name_in_trace(trace_number());
   signer_.use(std::exchange(options_.credentials, {}));
 }
 
@@ -140,6 +141,7 @@ void lambda_instance::settle_with_updates(job& done, source& from) {
 
 // Decodes results into their places. The invocations are gone afterwards.
 job_list lambda_instance::settle_all(invocation_queue finished) {
+  tick_clock::get().refine(ticks());  // nobody may have asked it for a tick's length before
   job_list settled;
   while (invocation* const taken = finished.pop_front()) {
     const std::unique_ptr<invocation> each(taken);
@@ -151,6 +153,7 @@ job_list lambda_instance::settle_all(invocation_queue finished) {
           std::chrono::nanoseconds(tick_clock::get().to_ns(each->sent - done.submitted));
     }
     if (!each->is_result) {
+      if (done.trace != nullptr) [[unlikely]] trace_failed_run(*each, trace_number());
       settle(done, each->reason);
     } else {
       try {
@@ -159,6 +162,7 @@ job_list lambda_instance::settle_all(invocation_queue finished) {
         statistics.cold = head.is_cold;
         statistics.run = std::chrono::nanoseconds(head.run_ns);
         statistics.peak_memory = head.peak_memory;
+        if (done.trace != nullptr) [[unlikely]] trace_run(*each, head, trace_number());
         if (head.has_updates) {
           settle_with_updates(done, bytes);
         } else {

@@ -19,6 +19,7 @@
 #include "lambda/answer_times.hpp"
 #include "lambda/endpoint.hpp"
 #include "lambda/invocation.hpp"
+#include "lambda/invocation_trace.hpp"
 #include "lambda/sending_rate.hpp"
 #include "lambda/signature.hpp"
 
@@ -89,7 +90,7 @@ class lambda_instance final : public instance_core {
   void refuse(std::unique_ptr<job> refused, const failure& reason);
   void unlink(invocation& removed) noexcept;
   static void settle_with_updates(job& done, source& from);
-  static job_list settle_all(invocation_queue finished);
+  job_list settle_all(invocation_queue finished);
   void deliver();
 
   // lambda_duplicates.cpp: the I/O thread
@@ -103,6 +104,7 @@ class lambda_instance final : public instance_core {
   void send_queued();
   bool must_carry(const invocation& next) const;
   void send_with_shared(invocation& which);
+  void land(invocation& which);
   void conclude(invocation& which);
   void fail(invocation& which, failure reason);
   void retry(invocation& which, verdict what, failure reason);
@@ -128,6 +130,7 @@ class lambda_instance final : public instance_core {
   invocation_queue finished_here_;
   std::size_t in_flight_ = 0;
   std::map<content_key, std::size_t> carried_;  ///< How many answered requests brought a shared value.
+  trace_lanes lanes_;
   sending_rate rate_;
   retry_budget budget_;
   std::minstd_rand random_;

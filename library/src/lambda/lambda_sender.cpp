@@ -74,6 +74,7 @@ void lambda_instance::send_queued() {
     look_again_at(next.due_ns);
     next.at = invocation::phase::in_flight;
     ++in_flight_;
+    if (trace_number() != 0) [[unlikely]] next.lane = lanes_.take();
     client_->submit(next);
   }
   if (!queue_.empty() && rate_.is_reduced()) look_again_at(now + rate_.growth_interval_ns);
@@ -102,9 +103,17 @@ http_request lambda_instance::sign(invocation& of) {
   return {"POST", of.function->path, headers_, of.body};
 }
 
-void lambda_instance::answered(invocation& which) {
+// It is no longer under way, however that came.
+void lambda_instance::land(invocation& which) {
   --in_flight_;
   abandon_duplicate(which);
+  if (trace_number() == 0) [[likely]] return;
+  which.answered = ticks();
+  lanes_.give_back(which.lane);
+}
+
+void lambda_instance::answered(invocation& which) {
+  land(which);
   judgement judged = judge(which.answer, which.called, which.limits, which.function->name);
   switch (judged.what) {
     case verdict::result:
@@ -136,8 +145,7 @@ void lambda_instance::answered(invocation& which) {
 }
 
 void lambda_instance::not_answered(invocation& which, const http_failure& why) {
-  --in_flight_;
-  abandon_duplicate(which);
+  land(which);
   const std::string task = std::string("task ") + which.called.name();
   switch (why.what) {
     case http_failure::kind::untrusted:
@@ -156,6 +164,10 @@ void lambda_instance::not_answered(invocation& which, const http_failure& why) {
 
 // Tries again, or gives up for the reason given.
 void lambda_instance::retry(invocation& which, verdict what, failure reason) {
+  if (trace_number() != 0) [[unlikely]] {
+    const std::lock_guard lock(invocations_mutex_);
+    if (which.what != nullptr) trace_lost_try(which, reason, trace_number());
+  }
   if (what == verdict::lost) {
     ++which.attempts;
     if (which.attempts >= which.limits.attempts) {
@@ -302,8 +314,7 @@ void lambda_instance::look_at(invocation& which, std::uint64_t now) {
     queue_.remove(which);
   } else if (which.at == invocation::phase::in_flight) {
     client_->abandon(which);
-    --in_flight_;
-    abandon_duplicate(which);
+    land(which);
     ++which.attempts;
   }
   const std::string task = "task " + std::to_string(which.id);
@@ -324,8 +335,7 @@ void lambda_instance::drop(invocation& which) {
     case invocation::phase::queued: queue_.remove(which); break;
     case invocation::phase::in_flight:
       client_->abandon(which);
-      --in_flight_;
-      abandon_duplicate(which);
+      land(which);
       break;
     case invocation::phase::waits_for_retry: break;
   }

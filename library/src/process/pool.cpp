@@ -16,6 +16,7 @@
 #include "base/system_call.hpp"
 #include "base/ticks.hpp"
 #include "task/described_exception.hpp"
+#include "task/traced_job.hpp"
 #include "trace/run_totals.hpp"
 
 namespace cppless::detail {
@@ -79,10 +80,12 @@ pool::pool(unsigned workers)
   // The memory is all zeroes, which is what every other member starts as.
   control_->fences_are_asymmetric = register_for_heavy_fences() ? 1 : 0;
   control_->host_pid = static_cast<std::uint64_t>(::getpid());
+  control_->is_traced = trace_number() != 0 ? 1 : 0;
   free_slots_.reserve(slot_count);
   for (std::uint32_t slot = slot_count; slot-- > 0;) free_slots_.push_back(slot);
   ::pthread_sigmask(SIG_SETMASK, nullptr, &signal_mask_);
   run_totals::get().set_workers(target_);
+  write_workers(trace_number(), target_);
   supervisor_ = std::thread([this] { supervise(); });
 }
 
@@ -110,13 +113,24 @@ void pool::write_request(task_slot& slot, flight& entry, const job& placed) {
   slot.request = {offset, size, placed.limits.timeout_ns, placed.limits.memory_bytes, 0};
 }
 
+void pool::write_traced_request(task_slot& slot, flight& entry, job& placed) {
+  placed.trace->dispatcher = "local";
+  placed.trace->send_begins = ticks();
+  write_request(slot, entry, placed);
+  placed.trace->send_ends = ticks();
+}
+
 // False if there is no memory for the request now: it stays queued.
 bool pool::place(std::unique_ptr<job>& placed) {
   const std::uint32_t index = free_slots_.back();
   flight& entry = flights_[index];
   task_slot& slot = control_->slots[index];
   try {
-    write_request(slot, entry, *placed);
+    if (placed->trace == nullptr) [[likely]] {
+      write_request(slot, entry, *placed);
+    } else {
+      write_traced_request(slot, entry, *placed);
+    }
   } catch (const rejected&) {
     return false;
   }
@@ -268,6 +282,19 @@ void pool::take(std::uint32_t worker_index, const finished_record& record,
     made.result_offset = record.result_offset;
     made.memory = workers_[worker_index].process.memory();
   }
+  if (made.what->trace != nullptr) [[unlikely]] trace_run(worker_index, record, made);
+}
+
+void pool::trace_run(std::uint32_t worker_index, const finished_record& record, const arrival& of) {
+  task_trace& trace = *of.what->trace;
+  const auto& marks =
+      control_->marks[worker_index].marks[&record - control_->finished[worker_index].records];
+  trace.started = of.started;
+  trace.decoded = marks.decoded;
+  trace.called = marks.called;
+  trace.ended = of.ended;
+  trace.worker_process = trace.worker_thread =
+      static_cast<std::uint64_t>(workers_[worker_index].process.pid());
 }
 
 // Whether the task in the slot, which is taken, has ended.

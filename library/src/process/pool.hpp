@@ -127,6 +127,7 @@ class pool final : public instance_core, public std::enable_shared_from_this<poo
   void enqueue(std::uint32_t slot) noexcept;
   void add_stale_entry() noexcept;
   void write_request(task_slot& slot, flight& entry, const job& placed);
+  void write_traced_request(task_slot& slot, flight& entry, job& placed);
   void free_slot(std::uint32_t slot);
   bool has_finished() const noexcept;
   bool has_news() const noexcept;
@@ -134,6 +135,7 @@ class pool final : public instance_core, public std::enable_shared_from_this<poo
   bool drain(bool by_driver);
   void take_finished(std::vector<arrival>& to);
   void take(std::uint32_t worker_index, const finished_record& record, std::vector<arrival>& to);
+  void trace_run(std::uint32_t worker_index, const finished_record& record, const arrival& of);
   static void settle_arrival(arrival& finished);
   bool is_reported(std::uint32_t slot) const noexcept;
   void wake_workers(unsigned count) noexcept;
@@ -165,7 +167,7 @@ class pool final : public instance_core, public std::enable_shared_from_this<poo
   void bury(std::uint32_t index);
   bool any_worker_has_started() const noexcept;
   bool is_lost(const slot_state& state, const flight& entry, std::uint32_t dead) const noexcept;
-  void settle_losses(std::uint32_t index, const std::string& how);
+  void settle_losses(std::uint32_t index, pid_t dead, const std::string& how);
   void give_up(const failure& reason);
   int look_after_results(bool rung);
   void end_workers() noexcept;
@@ -176,6 +178,7 @@ class pool final : public instance_core, public std::enable_shared_from_this<poo
   void handle_outbox(std::uint32_t index);
   void handle(std::uint32_t index, const outbox_message& message);
   void submit_nested(std::uint32_t index, const outbox_message& message);
+  void trace_nested(task_trace& of, std::uint32_t index, const outbox_message& message);
   void reply(std::uint64_t key, inbox_message message, std::span<const std::byte> bytes);
   void deliver_unsent(worker& to, worker_record& record);
   unsigned active_workers() const noexcept;

@@ -9,6 +9,7 @@
 
 #include "base/futex.hpp"
 #include "process/pool.hpp"
+#include "task/traced_job.hpp"
 
 namespace cppless::detail {
 
@@ -58,6 +59,7 @@ class nested_job final : public job {
     message.queue_ns = static_cast<std::uint64_t>(statistics.queue.count());
     message.run_ns = static_cast<std::uint64_t>(statistics.run.count());
     message.peak_memory = statistics.peak_memory;
+    message.id = statistics.id;
     owner_.reply(parent, message, bytes);
   }
 
@@ -122,6 +124,16 @@ void pool::handle(std::uint32_t index, const outbox_message& message) {
       if (sender.process.is_running()) sender.is_waiting = begins;
       return;
     }
+    case outbox_message::kind_type::decoded: {
+      pid_t pid = 0;
+      {
+        const std::lock_guard lock(mutex_);
+        pid = workers_[index].process.pid();
+      }
+      write_remote_decoding(message.local_id, trace_number(), static_cast<std::uint64_t>(pid),
+                            message.trace_begin, message.trace_end);
+      return;
+    }
   }
 }
 
@@ -153,11 +165,21 @@ void pool::submit_nested(std::uint32_t index, const outbox_message& message) {
   }
   try {
     auto made = std::make_unique<nested_job>(*what, *this, key, message.local_id);
+    if (made->trace != nullptr) [[unlikely]] trace_nested(*made->trace, index, message);
     made->payload.write(memory->data() + message.offset, message.size);
     submit(std::move(made));
   } catch (const error& reason) {
     refuse(reason.kind(), reason.what());
   }
+}
+
+void pool::trace_nested(task_trace& of, std::uint32_t index, const outbox_message& message) {
+  const std::lock_guard lock(mutex_);
+  of.creator = static_cast<std::uint64_t>(workers_[index].process.pid());
+  of.created = message.trace_begin;
+  of.encoded = message.trace_end;
+  const flight& entry = flights_[message.trace_slot % slot_count];
+  if (entry.what != nullptr) of.parent = entry.what->statistics.id;
 }
 
 void pool::reply(std::uint64_t key, inbox_message message, std::span<const std::byte> bytes) {
@@ -263,7 +285,11 @@ bool pool::run_in_place(std::uint32_t index) {
     found = free_slots_.back();
     free_slots_.pop_back();
     flight& entry = flights_[found];
-    write_request(control_->slots[found], entry, **own);
+    if ((*own)->trace == nullptr) [[likely]] {
+      write_request(control_->slots[found], entry, **own);
+    } else {
+      write_traced_request(control_->slots[found], entry, **own);
+    }
     ++entry.generation;
     entry.verdict.reset();
     entry.is_urgent = true;

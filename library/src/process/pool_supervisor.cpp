@@ -13,6 +13,7 @@
 #include "base/ticks.hpp"
 #include "process/pool.hpp"
 #include "task/described_exception.hpp"
+#include "task/traced_job.hpp"
 
 namespace cppless::detail {
 namespace {
@@ -146,6 +147,8 @@ bool pool::start_worker(std::uint32_t index) {
         {control_memory_.descriptor(), requests_read_only_.get(), bell_.get(), signal_mask_});
     watch(started.pid_descriptor(), tag(watched::worker_end, index));
     watch(started.output_descriptor(), tag(watched::worker_output, index));
+    name_trace_process(static_cast<std::uint64_t>(started.pid()),
+                       "worker " + std::to_string(index + 1));
     const std::lock_guard lock(mutex_);
     workers_[index].process = std::move(started);
     ++workers_[index].generation;
@@ -181,6 +184,7 @@ void pool::bury(std::uint32_t index) {
   std::string how;
   std::uint64_t parent_key = 0;
   unsigned failed_starts = 0;
+  const pid_t pid = workers_[index].process.pid();
   {
     const std::lock_guard lock(mutex_);
     worker& dead = workers_[index];
@@ -199,7 +203,7 @@ void pool::bury(std::uint32_t index) {
     // It may have been woken for a task that it did not come to take.
     wake_workers(1);
   }
-  settle_losses(index, how);
+  settle_losses(index, pid, how);
   stop_children(parent_key);
   bool is_hopeless = false;
   {
@@ -233,7 +237,7 @@ bool pool::is_lost(const slot_state& state, const flight& entry, std::uint32_t d
 }
 
 // What a dead worker was running is tried again or reported; finished tasks are not lost.
-void pool::settle_losses(std::uint32_t index, const std::string& how) {
+void pool::settle_losses(std::uint32_t index, pid_t dead, const std::string& how) {
   std::vector<std::pair<std::unique_ptr<job>, failure>> losses;
   tick_clock& clock = tick_clock::get();
   const std::uint64_t now = clock.now();
@@ -261,7 +265,20 @@ void pool::settle_losses(std::uint32_t index, const std::string& how) {
       }
       what->statistics.run = std::chrono::nanoseconds(run_ns);
       free_slot(at);
-      if (reason.kind == error_kind::lost && what->statistics.attempts < what->limits.attempts) {
+      const bool is_last =
+          reason.kind != error_kind::lost || what->statistics.attempts >= what->limits.attempts;
+      if (what->trace != nullptr) [[unlikely]] {
+        task_trace& trace = *what->trace;
+        trace.worker_process = trace.worker_thread = static_cast<std::uint64_t>(dead);
+        if (is_last) {
+          trace.started = started;
+          trace.ended = now;
+        } else {
+          write_lost_try(*what, trace_number(), what->statistics.attempts, started, "lost",
+                         reason.message);
+        }
+      }
+      if (!is_last) {
         if (what->parent != 0) {
           nested_.push_back(std::move(what));
         } else {
@@ -327,6 +344,7 @@ void pool::end_workers() noexcept {
       if (what == watched::worker_output) read_output(index, false);
       if (what != watched::worker_end) continue;
       read_output(index, true);
+      const std::lock_guard lock(mutex_);  // whoever drains results may look at it
       workers_[index].process.reap();
       workers_[index].process = worker_process();
       std::erase(running, index);

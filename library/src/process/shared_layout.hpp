@@ -155,6 +155,15 @@ struct task_queue {
   }
 };
 
+/// How far a worker had come in a task at which time (ticks), in traced programs. Of the record at the
+/// same place of the worker's finished_ring.
+struct marks_ring {
+  struct {
+    std::uint64_t decoded;
+    std::uint64_t called;
+  } marks[slot_count];
+};
+
 /// One producer, one consumer. Full or empty is for the two sides to look at first. The host trusts
 /// neither end and keeps its own for itself.
 template <class Message, std::uint32_t Cells>
@@ -188,12 +197,18 @@ struct message_ring {
 
 /// From a task to the host: what it dispatches itself.
 struct outbox_message {
-  enum class kind_type : std::uint8_t { submit, cancel, wait_begins, wait_ends };
+  enum class kind_type : std::uint8_t { submit, cancel, wait_begins, wait_ends, decoded };
   kind_type kind;
   std::uint64_t local_id;  ///< The worker's own number for the task it dispatches.
   std::uint64_t identity;
   std::uint64_t offset;    ///< Of the request, in the worker's memory.
   std::uint64_t size;
+
+  // In traced programs. Of `submit`: when its encoding began and ended, and in which slot the task
+  // is that dispatches it. Of `decoded`: when that began and ended. Times are ticks.
+  std::uint64_t trace_begin = 0;
+  std::uint64_t trace_end = 0;
+  std::uint32_t trace_slot = 0;
 };
 
 /// From the host to a task: the outcome of what it dispatched.
@@ -208,6 +223,7 @@ struct inbox_message {
   std::uint64_t queue_ns;
   std::uint64_t run_ns;
   std::uint64_t peak_memory;
+  std::uint64_t id;  ///< The host's, for the worker to name it to the trace.
 };
 
 enum class worker_command : std::uint32_t { run, park, exit };
@@ -236,12 +252,14 @@ struct shared_control {
   alignas(64) std::atomic<std::uint32_t> messages{0};         ///< Outbox messages ever sent.
   alignas(64) std::uint64_t host_pid = 0;
   std::uint32_t fences_are_asymmetric = 0;  ///< See base/fence.hpp.
+  std::uint32_t is_traced = 0;
   task_queue urgent;  ///< Tasks that other tasks wait for.
   task_queue regular;
   task_slot slots[slot_count];
   worker_record workers[max_workers];
   finished_ring finished[max_workers];
   std::atomic<std::uint64_t> variables[variable_cells];  ///< Shared ones, by the numbers of their cells less 1.
+  marks_ring marks[max_workers];
 };
 
 /// Wakes up to `count` sleeping workers of the first `among`, none of them twice. The caller has

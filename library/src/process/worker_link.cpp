@@ -52,11 +52,16 @@ void worker_link::send(std::unique_ptr<job> sent, std::shared_ptr<nested_instanc
     loans_.push_back({loop_.record().outbox.tail.load(), block, capacity});
   }
   const std::uint64_t local_id = ++last_local_id_;
-  const std::uint64_t identity = sent->what.identity();
+  outbox_message message{outbox_message::kind_type::submit, local_id, sent->what.identity(),
+                         loop_.blocks().offset_of(block), size};
+  if (sent->trace != nullptr) [[unlikely]] {
+    message.trace_begin = sent->trace->created;
+    message.trace_end = sent->submitted;
+    message.trace_slot = loop_.current_slot();
+  }
   sent->payload.release();
   pending_.try_emplace(local_id, std::move(sent), std::move(owner));
-  post({outbox_message::kind_type::submit, local_id, identity, loop_.blocks().offset_of(block),
-        size});
+  post(message);
 }
 
 void worker_link::reclaim_requests() noexcept {
@@ -143,7 +148,7 @@ worker_link::pending worker_link::take(const inbox_message& message) {
   return taken;
 }
 
-void worker_link::settle(job& settled, const inbox_message& message) const {
+void worker_link::settle(job& settled, const inbox_message& message) {
   execution_statistics& statistics = settled.statistics;
   statistics.cold = message.is_cold != 0;
   statistics.attempts = message.attempts;
@@ -156,6 +161,12 @@ void worker_link::settle(job& settled, const inbox_message& message) const {
   } else {
     nested_instance::settle(settled, decode_failure(bytes));
   }
+  if (settled.trace == nullptr) [[likely]] return;
+  outbox_message decoded{outbox_message::kind_type::decoded, message.id, 0, 0, 0};
+  decoded.trace_begin = settled.trace->received;
+  decoded.trace_end = settled.trace->settled;
+  const std::lock_guard lock(mutex_);
+  post(decoded);
 }
 
 void worker_link::wait_begins() noexcept {

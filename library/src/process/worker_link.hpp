@@ -52,7 +52,7 @@ class worker_link final : public standing_in {
   bool spin(nested_instance& driver, int turns) noexcept;
   void sleep(nested_instance& driver, time_point until) noexcept;
   pending take(const inbox_message& message);
-  void settle(job& settled, const inbox_message& message) const;
+  void settle(job& settled, const inbox_message& message);
   void post(const outbox_message& message) noexcept;
   void reclaim_requests() noexcept;
 

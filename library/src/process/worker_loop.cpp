@@ -123,6 +123,8 @@ worker_loop::worker_loop(std::uint32_t index)
   if (register_for_heavy_fences() != (control_->fences_are_asymmetric != 0)) {
     throw rejected("worker " + std::to_string(index) + " may not use membarrier as its host does");
   }
+  is_traced_ = control_->is_traced != 0;
+  is_tracing.store(is_traced_, std::memory_order_relaxed);  // what tasks dispatch, too
   current_ = this;
   install(*this);
   install_variable_cells(control_->variables);
@@ -259,6 +261,14 @@ run_outcome worker_loop::execute(task_slot& slot, std::uint64_t started, result_
   }
 }
 
+run_outcome worker_loop::execute_marked(task_slot& slot, std::uint64_t started,
+                                        result_sink& result, run_marks& marks) {
+  run_marks* const outer = current_marks.exchange(&marks, std::memory_order_relaxed);
+  const run_outcome outcome = execute(slot, started, result);
+  current_marks.store(outer, std::memory_order_relaxed);
+  return outcome;
+}
+
 void worker_loop::run_slot(std::uint32_t index) {
   task_slot& slot = control_->slots[index];
   if (depth_ != 0) finish_output(shortest_write_ns);  // of the task that waits, under its name
@@ -271,9 +281,13 @@ void worker_loop::run_slot(std::uint32_t index) {
   const bool is_cold = std::exchange(is_cold_, false);
   const std::uint64_t outer_waited = std::exchange(waited_, 0);
   result_sink result(blocks_);
+  run_marks marks;
+  const std::uint32_t outer_slot = std::exchange(current_slot_, index);
   ++depth_;
-  const run_outcome outcome = execute(slot, started, result);
+  const run_outcome outcome = is_traced_ ? execute_marked(slot, started, result, marks)
+                                         : execute(slot, started, result);
   --depth_;
+  current_slot_ = outer_slot;
   const std::uint64_t ended = ticks();
   tick_clock::get().refine(ended);
   const std::uint64_t run_ns = tick_clock::get().to_ns(ended - started);
@@ -294,6 +308,10 @@ void worker_loop::run_slot(std::uint32_t index) {
   record.peak_memory_kib = peak_memory_kib_;
   record.waited_us = waited_ == 0 ? 0 : clamped(tick_clock::get().to_ns(waited_) / 1000);
   waited_ = outer_waited;
+  if (is_traced_) {
+    control_->marks[index_].marks[finished_count_ % slot_count] = {marks.decoded.load(),
+                                                                   marks.called.load()};
+  }
   hand_in(record, result, slot);
   last_end_ = has_paused ? 0 : ended;
 }

@@ -11,6 +11,7 @@
 
 #include <cppless/detail/task/entry.hpp>
 #include <cppless/detail/task/shared_bytes.hpp>
+#include <cppless/detail/trace/task_trace.hpp>
 
 #include "base/shared_memory.hpp"
 #include "process/arena.hpp"
@@ -99,6 +100,9 @@ class worker_loop final : private shared_directory {
   const shared_memory& memory() const noexcept { return memory_; }
   result_blocks& blocks() noexcept { return blocks_; }
 
+  /// Of the task that runs now.
+  std::uint32_t current_slot() const noexcept { return current_slot_; }
+
   /// The task has waited since `begin` (ticks) for tasks that it dispatched. Counts only on the
   /// task's own thread: beside others, it is no time lost.
   void add_wait(std::uint64_t begin) noexcept;
@@ -116,6 +120,8 @@ class worker_loop final : private shared_directory {
   void sleep_until_woken() noexcept;
   source request_of(const task_slot& slot) const;
   run_outcome execute(task_slot& slot, std::uint64_t started, result_sink& result);
+  run_outcome execute_marked(task_slot& slot, std::uint64_t started, result_sink& result,
+                             run_marks& marks);
   void hand_in(finished_record& record, result_sink& result, const task_slot& slot) noexcept;
   const entry& find(std::uint64_t identity);
   bool finish_output(std::uint64_t run_ns) noexcept;
@@ -141,6 +147,8 @@ class worker_loop final : private shared_directory {
   std::uint64_t waited_ = 0;  ///< Ticks, of the task that runs now.
   std::uint64_t last_end_ = 0;  ///< When the task before ended; 0 if there was a pause since.
   unsigned depth_ = 0;
+  std::uint32_t current_slot_ = 0;
+  bool is_traced_ = false;
 };
 
 }  // namespace cppless::detail

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "task/inline_instance.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <exception>
 #include <optional>
 #include <string>
@@ -12,6 +15,14 @@
 
 namespace cppless::detail {
 namespace {
+
+void note_run(task_trace& of, std::uint64_t started, std::uint64_t ended) noexcept {
+  of.dispatcher = "inline";
+  of.started = started;
+  of.ended = ended;
+  of.worker_process = static_cast<std::uint64_t>(::getpid());
+  of.worker_thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+}
 
 void run(job& what, void (*succeed)(job&, source&), void (*fail)(job&, const failure&)) {
   execution_statistics& statistics = what.statistics;
@@ -33,6 +44,7 @@ void run(job& what, void (*succeed)(job&, source&), void (*fail)(job&, const fai
   const std::uint64_t run_ns = clock.to_ns(ended - started);
   statistics.queue = std::chrono::nanoseconds(clock.to_ns(started - what.submitted));
   statistics.run = std::chrono::nanoseconds(run_ns);
+  if (what.trace != nullptr) [[unlikely]] note_run(*what.trace, started, ended);
   if (what.limits.timeout_ns != 0 && run_ns > what.limits.timeout_ns) {
     reason = failure{error_kind::timeout, timeout_text(what.what.name(), what.limits.timeout_ns)};
   }

@@ -9,8 +9,10 @@
 #include "base/clock.hpp"
 #include "base/ticks.hpp"
 #include "task/described_exception.hpp"
+#include "task/traced_job.hpp"
 #include "trace/progress.hpp"
 #include "trace/run_totals.hpp"
+#include "trace/trace_file.hpp"
 
 namespace cppless::detail {
 namespace {
@@ -40,12 +42,31 @@ task_limits effective(task_limits limits) {
 }
 
 // What the decoding of a result threw, as an error of its task.
-std::exception_ptr undecodable(const job& of) noexcept {
+failure undecodable(const job& of) noexcept {
   const described_exception thrown = describe_current_exception();
-  return std::make_exception_ptr(rejected(std::string("the result of task ") + of.what.name() +
-                                              " could not be decoded: " + thrown.type + ": " +
-                                              thrown.what,
-                                          of.statistics.id));
+  return {error_kind::rejected, std::string("the result of task ") + of.what.name() +
+                                    " could not be decoded: " + thrown.type + ": " + thrown.what};
+}
+
+void fail(job& failed, const failure& reason) noexcept {
+  if (failed.trace != nullptr) [[unlikely]] {
+    failed.trace->has_failed = true;
+    failed.trace->kind = reason.kind;
+    failed.trace->message = reason.message;
+  }
+  try {
+    error::raise(reason.kind, reason.message, failed.statistics.id, reason.remote_type);
+  } catch (...) {
+    failed.fail(std::current_exception());
+  }
+}
+
+void succeed(job& with, source& result) noexcept {
+  try {
+    with.succeed(result);
+  } catch (...) {
+    fail(with, undecodable(with));
+  }
 }
 
 // From its dispatch until now, when it becomes visible. Never less than its parts, which the clocks
@@ -65,7 +86,10 @@ void add(run_totals::batch& to, const job& finished) noexcept {
 
 }  // namespace
 
-instance_core::instance_core() = default;
+instance_core::instance_core() {
+  trace_file::start();
+  if (trace_file* const file = trace_file::get()) trace_number_ = file->new_instance();
+}
 instance_core::~instance_core() = default;
 
 payload_memory& instance_core::memory() noexcept {
@@ -155,25 +179,32 @@ void instance_core::close() noexcept {
     if (closed_) return;
     closed_ = true;
   }
+  clear_progress();
   shut_down();
   std::unique_lock lock(mutex_);
   followers_wake_.notify_all();
 }
 
 void instance_core::settle(job& settled, source& result) noexcept {
-  try {
-    settled.succeed(result);
-  } catch (...) {
-    settled.fail(undecodable(settled));
+  if (settled.trace == nullptr) [[likely]] {
+    succeed(settled, result);
+  } else {
+    task_trace& trace = *settled.trace;
+    if (trace.sent_bytes == 0) trace.sent_bytes = settled.payload.size();
+    if (trace.received_bytes == 0) trace.received_bytes = result.remaining();
+    trace.received = ticks();
+    succeed(settled, result);
+    trace.settled = ticks();
   }
   settled.payload.release();  // wait_one may keep the job for longer than the memory lives
 }
 
 void instance_core::settle(job& settled, const failure& reason) noexcept {
-  try {
-    error::raise(reason.kind, reason.message, settled.statistics.id, reason.remote_type);
-  } catch (...) {
-    settled.fail(std::current_exception());
+  fail(settled, reason);
+  if (settled.trace != nullptr) [[unlikely]] {
+    task_trace& trace = *settled.trace;
+    if (trace.sent_bytes == 0) trace.sent_bytes = settled.payload.size();
+    trace.received = trace.settled = ticks();
   }
   settled.payload.release();
 }
@@ -197,6 +228,7 @@ job_list instance_core::publish_held(job_list finished, bool by_driver) {
     std::unique_ptr<job> done = finished.pop_front();
     done->statistics.total = total_of(*done, now);
     add(totals, *done);
+    if (done->trace != nullptr) [[unlikely]] write_trace(*done, trace_number_);
     done->publish();
     (done->is_awaited() ? ready_ : to_notify).push_back(std::move(done));
   }

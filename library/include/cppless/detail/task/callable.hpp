@@ -9,6 +9,7 @@
 #include <cppless/detail/task/entry.hpp>
 #include <cppless/detail/task/signature.hpp>
 #include <cppless/detail/task/stable_name.hpp>
+#include <cppless/detail/trace/task_trace.hpp>
 #include <cppless/detail/wire/codec.hpp>
 
 namespace cppless::detail {
@@ -146,6 +147,7 @@ struct copied_values {
 
 template <class Result>
 void encode_result(sink& to, const Result& result) {
+  mark(run_mark::called);
   encode(to, result);
 }
 
@@ -190,6 +192,7 @@ struct task_code<F, type_list<Args...>, type_list<State...>, std::integer_sequen
     }
     const std::conditional_t<is_flat, copied_values, decoded_values> values(
         payload, codecs_of<State..., Args...>, places);
+    mark(run_mark::decoded);
     using result_type = typename result_of<F, type_list<Args...>>::type;
     constexpr bool moves = takes_rvalues<F, Args...>;
     if constexpr (std::is_void_v<result_type>) {

@@ -88,6 +88,9 @@ class instance_core {
     return outstanding_.load(std::memory_order_relaxed);
   }
 
+  /// What the trace calls this instance; 0 where nothing is traced.
+  unsigned trace_number() const noexcept { return trace_number_; }
+
   /// Guards the core's state and whatever the transport adds: a task then costs one lock, not two.
   mutable std::mutex mutex_;
 
@@ -105,6 +108,7 @@ class instance_core {
   std::uint64_t awaited_ = 0;  ///< Dispatched, and no call of wait_one returns or waits for it yet.
   std::atomic<std::uint64_t> outstanding_{0};
   job_list ready_;
+  unsigned trace_number_ = 0;
 };
 
 }  // namespace cppless::detail

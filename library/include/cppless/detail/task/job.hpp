@@ -10,6 +10,7 @@
 
 #include <cppless/detail/task/entry.hpp>
 #include <cppless/detail/task/shared_bytes.hpp>
+#include <cppless/detail/trace/task_trace.hpp>
 #include <cppless/detail/wire/buffer.hpp>
 #include <cppless/statistics.hpp>
 
@@ -58,7 +59,9 @@ struct failure {
 /// result goes. A transport owns the job until it hands it to `instance_core::publish`.
 class job {
  public:
-  job(const entry& what, payload_memory& memory) : what(what), payload(memory) {}
+  job(const entry& what, payload_memory& memory) : what(what), payload(memory) {
+    if (is_tracing.load(std::memory_order_relaxed)) [[unlikely]] trace = start_task_trace();
+  }
   job(const job&) = delete;
   job& operator=(const job&) = delete;
   virtual ~job() = default;
@@ -89,6 +92,7 @@ class job {
   std::uint64_t parent = 0;             ///< Transport's own: which task dispatched it; 0: the host.
   std::uint64_t parent_local_id = 0;    ///< The parent's number for it.
   std::unique_ptr<job> next;            ///< Link of the list it is in.
+  std::unique_ptr<task_trace> trace;    ///< Null where nothing is traced.
 };
 
 /// Jobs in order; owns them.
