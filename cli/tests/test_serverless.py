@@ -18,6 +18,7 @@ EXAMPLES = {
     "floorplan": "--cells 7",
     "fibonacci": "--n 16 --cutoff 12",
     "wordcount": "--megabytes 1 --piece 100000",
+    "alignment": "--length 600 --tile 200 --executor 2",
 }
 
 

@@ -8,17 +8,12 @@
 // time, 1 in 500 its memory (not under sanitizers, which allocate on their own account).
 // Plain tasks read a shared value and update shared variables, which must come out right too.
 // --gigabyte sends 1 GiB to a task and back instead.
-#include <dirent.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <random>
@@ -29,21 +24,12 @@
 
 #include <cppless/cppless.hpp>
 
+#include "killer.hpp"
+
 using namespace std::chrono_literals;
 namespace lambda = cppless::lambda;
 
 namespace {
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CPPLESS_SWEEP_IS_SANITIZED 1
-#endif
-#endif
-#if defined(CPPLESS_SWEEP_IS_SANITIZED)
-constexpr bool is_sanitized = true;
-#else
-constexpr bool is_sanitized = false;
-#endif
 
 // Enough attempts that random kills end in results; `lost` would be a wrong error here.
 using config = lambda::config<lambda::with_attempts<100>>;
@@ -104,71 +90,6 @@ std::uint64_t greedy_work() {
   return data.size();
 }
 
-/// Our own children that run, by /proc.
-std::vector<pid_t> children() {
-  std::vector<pid_t> found;
-  const pid_t self = ::getpid();
-  DIR* const directory = ::opendir("/proc");
-  while (const dirent* const entry = ::readdir(directory)) {
-    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
-    std::ifstream file(std::string("/proc/") + entry->d_name + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const std::size_t end = text.rfind(") ");
-    if (end == std::string::npos || text[end + 2] == 'Z') continue;
-    if (std::atol(text.c_str() + end + 4) == self) found.push_back(std::atoi(entry->d_name));
-  }
-  ::closedir(directory);
-  return found;
-}
-
-std::size_t entries(const char* path, const char* containing) {
-  std::size_t count = 0;
-  if (std::strcmp(path, "/proc/self/fd") == 0) {
-    DIR* const directory = ::opendir(path);
-    while (::readdir(directory) != nullptr) ++count;
-    ::closedir(directory);
-    return count;
-  }
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    count += line.find(containing) != std::string::npos ? 1 : 0;
-  }
-  return count;
-}
-
-/// Kills one of our workers now and then: often, but so that with eight of them one in six attempts
-/// of a task that takes a second lives that long.
-class killer {
- public:
-  killer(unsigned seed, unsigned workers) : random_(seed), workers_(workers), thread_([this] { run(); }) {}
-  ~killer() { stop(); }
-  int stop() {
-    is_over_ = true;
-    if (thread_.joinable()) thread_.join();
-    return kills_;
-  }
-
- private:
-  void run() {
-    while (!is_over_) {
-      std::this_thread::sleep_for(std::chrono::microseconds(random_() % longest_pause_us));
-      const std::vector<pid_t> pids = children();
-      // Fewer workers are killed less often: the last one has the same chances as any before.
-      const std::size_t victim = random_() % workers_;
-      if (victim < pids.size() && ::kill(pids[victim], SIGKILL) == 0) ++kills_;
-    }
-  }
-
-  static constexpr unsigned longest_pause_us = is_sanitized ? 600'000 : 140'000;
-
-  std::minstd_rand random_;
-  const unsigned workers_;
-  std::atomic<bool> is_over_{false};
-  int kills_ = 0;
-  std::thread thread_;
-};
-
 struct outcome {
   kind what = kind::plain;
   int number = 0;
@@ -199,14 +120,7 @@ class sweep {
       } catch (const cppless::rejected&) {
       }
     }
-    if (!children().empty()) return fail(std::to_string(children().size()) + " processes are left");
-    if (const auto now = entries("/proc/self/fd", ""); now != descriptors) {
-      return fail(std::to_string(now) + " descriptors are open, before the sweep it were " +
-                  std::to_string(descriptors));
-    }
-    if (const auto left = entries("/proc/self/maps", "memfd:cppless"); left != 0) {
-      return fail(std::to_string(left) + " mappings of shared memory are left");
-    }
+    if (const std::string left = leftovers(descriptors); !left.empty()) return fail(left);
     return report(kills, std::chrono::steady_clock::now() - begin);
   }
 

@@ -40,6 +40,8 @@ PUBLIC = {
     "dispatch.hpp": "task",
     "function.hpp": "task",
     "future.hpp": "task",
+    "coroutine.hpp": "task",
+    "graph.hpp": "graph",
     "instance.hpp": "task",
     "map.hpp": "task",
     "channel.hpp": "task",

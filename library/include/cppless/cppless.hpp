@@ -12,6 +12,7 @@
 #include <cppless/errors.hpp>
 #include <cppless/function.hpp>
 #include <cppless/future.hpp>
+#include <cppless/graph.hpp>
 #include <cppless/instance.hpp>
 #include <cppless/json_binary_archive.hpp>
 #include <cppless/map.hpp>

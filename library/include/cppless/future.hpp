@@ -57,6 +57,14 @@ class future {
     if constexpr (!std::is_void_v<T>) return std::move(*state->value);
   }
 
+  /// Blocks, then returns the result, which stays in the future. Throws as `get` does, after which
+  /// the future is not valid. (thesis 3.3)
+  std::add_lvalue_reference_t<T> value() {
+    wait();
+    if (!state_->is_ready() || state_->error) get();
+    if constexpr (!std::is_void_v<T>) return *state_->value;
+  }
+
   /// A future of `function(result)`. `function` runs in this process as soon as the result is in,
   /// on whichever thread brings it in: keep it short. Errors pass by it into the new future.
   /// This future is not valid afterwards.

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// ERROR: this node's callable cannot be called with the results of the nodes it depends on, in their order
+#include <cppless/graph.hpp>
+#include <cppless/dispatchers.hpp>
+
+int main() {
+  cppless::graph::builder builder{cppless::local_dispatcher()};
+  auto a = schedule(builder);
+  auto b = then(a, [] { return 1; });
+  then(a, b, [](int x, int y) { return x + y; });
+}
