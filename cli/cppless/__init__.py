@@ -5,6 +5,7 @@ main       command line -> one of the commands below
 run        compile (or take from the cache), run, summarise
 build      one C++ file -> one executable, cached by content
 watch      run again whenever a source changes
+musl       another C and C++ library for functions
 doctor     what is there, what is missing, how to mend it
 toolchain  the cppless plugin and library, built once per content
 serverless the commands around AWS Lambda; cloud_options their command lines

@@ -4,6 +4,7 @@
 record-link FILE -- COMMAND   runs the command that links a program, after noting it down
 package-functions             a zip per task, and functions.json, which lists them
 deploy-functions DIRECTORY    as `cppless deploy`, of such a directory
+musl-toolchain                (for CpplessMusl.cmake) prints compiler, library's prefix and sysroot
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import shutil
 from pathlib import Path
 
-from . import package
+from . import musl, package, toolchain
 from .package import Package, Task
 from .problem import Problem
 from .progress import Progress
@@ -50,6 +51,12 @@ def package_functions_command(options: argparse.Namespace, _: list[str], progres
         print(line)
     (output / LIST).write_text(json.dumps({"format": 1, "prefix": options.prefix, "functions": listed},
                                           indent=1) + "\n", "utf-8")
+    return 0
+
+
+def musl_toolchain_command(_: argparse.Namespace, __: list[str], progress: Progress) -> int:
+    made = toolchain.ensure(progress, toolchain.MUSL)
+    print(shutil.which(toolchain.COMPILER), made.prefix, musl.sysroot(), sep="\n")
     return 0
 
 

@@ -25,15 +25,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
-from . import cache
+from . import cache, musl
 from .problem import Problem
 from .process import run_tool
 from .progress import Progress
 from .summary import count
 
-FORMAT = "4"  # of the cache entries
+FORMAT = "5"  # of the cache entries
 NO_STREAMS = ["-Wl,--wrap=_ZNSt8ios_base4InitC1Ev", "-Wl,--wrap=_ZNSt8ios_base4InitD1Ev"]
-STREAMS = re.compile(r" (std::(w?(cin|cout|cerr|clog))|_ZSt[34]w?(cin|cout|cerr|clog))$", re.M)
+STREAMS = re.compile(r" (std::(w?(cin|cout|cerr|clog))|_ZSt[34]w?(cin|cout|cerr|clog))$|"
+                     rf"\b{re.escape(musl.NO_STREAMS)}:\(", re.M)
 DISPATCHES = re.compile(r" cppless::default_dispatcher::create_instance\(\) const$", re.M)
 AWS_DISPATCHER = "-Wl,-u,cppless_create_aws_instance"
 HTTP_LIBRARIES = ["-Wl,--push-state,--as-needed", "-lnghttp2", "-lssl", "-lcrypto", "-Wl,--pop-state"]
@@ -89,6 +90,16 @@ def tasks_of(executable: Path) -> list[Task]:
                           "was it linked with cppless?") from error
 
 
+def check_same(tasks: Sequence[Task], others: Sequence[Task]) -> None:
+    """That a program's tasks are the same with musl's libc++, where a few types are others: durations
+    count in `long long`, the system clock in microseconds."""
+    names = {task.identity: task.name for task in tasks}
+    for other in others:
+        if other.identity not in names:
+            raise Problem(f"with musl's C++ library another task takes the place of one here: {other.name}",
+                          "let its types not differ between C++ libraries, or use the toolchain native")
+
+
 def package(tasks: Sequence[Task], link: Sequence[str], toolchain: str, progress: Progress) -> list[Package]:
     """A package of each task. `link` is the command that links the program; in parallel."""
     if not tasks:
@@ -134,6 +145,11 @@ def _make(task: Task, link: Sequence[str], entry: Path, progress: Progress) -> N
     files.mkdir()
     how = "static"
     complaint = _link_static(task, link, files / "bootstrap", entry / "map", progress)
+    if complaint and musl.is_for_musl(link):
+        if "cppless_create_aws_instance" in complaint:
+            complaint = "it dispatches tasks itself, and OpenSSL and nghttp2 are not there for musl"
+        raise Problem(f"cannot link the function of task {task.name} with musl: {complaint}",
+                      "use the toolchain native")
     if complaint:
         how = "dynamic"
         _link_dynamic(task, link, files, complaint, progress)
@@ -183,22 +199,29 @@ def _link_static(task: Task, link: Sequence[str], output: Path, map_file: Path, 
     if any(SHARED.search(word) for word in link):
         return "it is linked with shared libraries"
     for all_tasks in (False, True):
-        words = function_link(link, task, output, all_tasks) + ["-static-pie", f"-Wl,-Map={map_file}"]
-        lean = [] if all_tasks else NO_STREAMS
-        complaint = _run(words + lean, progress)
+        form = "-static" if musl.is_for_musl(link) else "-static-pie"
+        words = function_link(link, task, output, all_tasks) + [form, f"-Wl,-Map={map_file}"]
+        lean = words if all_tasks else _without_streams(words)
+        complaint = _run(lean, progress)
         if complaint:
-            if task.root_symbol in complaint and not all_tasks:
+            if task.root_symbol in complaint and not all_tasks and not musl.is_for_musl(link):
                 continue  # compiled without the plugin
             return complaint
         kept = map_file.read_text("utf-8", "replace")
         more = [AWS_DISPATCHER] if DISPATCHES.search(kept) else []
         if more:
-            complaint = _run(words + lean + more, progress)
+            complaint = _run(lean + more, progress)
             kept = kept if complaint else map_file.read_text("utf-8", "replace")
-        if not complaint and lean and STREAMS.search(kept):
+        if not complaint and lean != words and STREAMS.search(kept):
             complaint = _run(words + more, progress)
         return complaint
     return ""
+
+
+def _without_streams(words: list[str]) -> list[str]:
+    if musl.is_for_musl(words):  # before all others: what is there is not taken from libc++
+        return [words[0], f"-l:{musl.NO_STREAMS}", *words[1:]]
+    return words + NO_STREAMS
 
 
 def _link_dynamic(task: Task, link: Sequence[str], files: Path, complaint: str, progress: Progress) -> None:

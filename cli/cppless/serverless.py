@@ -25,16 +25,26 @@ REMOTE_LOG_SECONDS = 20.0
 NOTHING_DONE = "nothing was changed: --yes does it"
 
 
-def packages_of(source: str, architecture: str, progress: Progress) -> tuple[Program, list[Package]]:
-    """The program for this machine, and its tasks' packages for `architecture`."""
+def packages_of(source: str, target: str, progress: Progress) -> tuple[Program, list[Package]]:
+    """The program for this machine, and its tasks' packages for `target`."""
     tools = toolchain.ensure(progress)
     program = build(source, tools, progress)
     tasks = package.tasks_of(program.executable)
-    if architecture == toolchain.HOST:
+    if target == toolchain.HOST:
         return program, package.package(tasks, program.link, tools.name, progress)
-    cross = toolchain.ensure(progress, architecture)
-    link = build(source, cross, progress).link
-    return program, package.package(tasks, link, cross.name, progress)
+    cross = toolchain.ensure(progress, target)
+    other = build(source, cross, progress)
+    if target == toolchain.MUSL:
+        package.check_same(tasks, package.tasks_of(other.executable))
+    return program, package.package(tasks, other.link, cross.name, progress)
+
+
+def target_of(options: argparse.Namespace) -> str:
+    if options.toolchain == "native":
+        return str(options.architecture)
+    if options.architecture != toolchain.HOST:
+        raise Problem(f"the toolchain musl is for {toolchain.HOST}, not for {options.architecture}", status=2)
+    return toolchain.MUSL
 
 
 def cloud_of(options: argparse.Namespace) -> Cloud:
@@ -47,7 +57,7 @@ def settings_of(options: argparse.Namespace) -> deploy.Options:
 
 
 def deploy_command(options: argparse.Namespace, _: list[str], progress: Progress) -> int:
-    _, packages = packages_of(options.file, options.architecture, progress)
+    _, packages = packages_of(options.file, target_of(options), progress)
     if not packages:
         raise Problem(f"{options.file} has no tasks", "dispatch a lambda in it")
     settings = settings_of(options)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
-from . import cache, packages
+from . import cache, musl, packages
 from .problem import Problem
 from .process import run_tool
 from .progress import Progress
@@ -19,6 +19,7 @@ COMPILER = f"clang++-{LLVM_VERSION}"
 LINKER = f"ld.lld-{LLVM_VERSION}"
 HOST = {"aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)  # as AWS calls it
 TRIPLES = {"arm64": "aarch64-linux-gnu", "x86_64": "x86_64-linux-gnu"}
+MUSL = "musl"  # this machine, with another C and C++ library
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Toolchain:
     """Where the installed plugin and library are, and how to compile against them."""
 
     prefix: Path
-    architecture: str = HOST
+    target: str = HOST  # or another architecture, or MUSL
 
     @property
     def name(self) -> str:
@@ -42,7 +43,9 @@ class Toolchain:
         return self.prefix / "lib" / "cppless" / "cppless.pch"
 
     def target_flags(self) -> list[str]:
-        return [] if self.architecture == HOST else [f"--target={TRIPLES[self.architecture]}"]
+        if self.target == MUSL:
+            return musl.flags()
+        return [] if self.target == HOST else [f"--target={TRIPLES[self.target]}"]
 
     def compile_flags(self, source_root: Path) -> list[str]:
         # -fbinutils-version lets a linker drop a function's exception tables with it.
@@ -54,7 +57,7 @@ class Toolchain:
     def link_flags(self) -> list[str]:
         flags = ["-fuse-ld=lld", "-Wl,--wrap=main", "-Wl,-z,nostart-stop-gc",
                  f"-L{self.prefix / 'lib'}", "-lcppless_main", "-lcppless"]
-        if self.architecture == HOST:  # elsewhere there is only what functions need
+        if self.target == HOST:  # elsewhere there is only what functions need
             flags += ["-Wl,--push-state,--as-needed", "-lnghttp2", "-lssl", "-lcrypto", "-Wl,--pop-state"]
         return flags
 
@@ -66,13 +69,13 @@ def compiler_version() -> str | None:
     return run_tool([COMPILER, "--version"]).stdout.partition("\n")[0]
 
 
-def expected(version: str, architecture: str = HOST) -> Toolchain:
+def expected(version: str, target: str = HOST) -> Toolchain:
     """The toolchain for this compiler and these sources, built or not."""
-    parts: list[str | bytes] = [version, architecture]
+    parts: list[str | bytes] = [version, target, *(musl.flags() if target == MUSL else [])]
     root = packages.repository()
     for file in sources(root):
         parts += [str(file.relative_to(root)), file.read_bytes()]
-    return Toolchain(cache.directory() / "toolchains" / cache.content_hash(parts), architecture)
+    return Toolchain(cache.directory() / "toolchains" / cache.content_hash(parts), target)
 
 
 def sources(root: Path) -> Iterator[Path]:
@@ -87,10 +90,10 @@ def sources(root: Path) -> Iterator[Path]:
                     yield Path(directory) / file
 
 
-def ensure(progress: Progress, architecture: str = HOST) -> Toolchain:
+def ensure(progress: Progress, target: str = HOST) -> Toolchain:
     """Installs what is missing, builds what is not built yet."""
-    if architecture != HOST:
-        return _ensure_cross(progress, architecture)
+    if target != HOST:
+        return _ensure_cross(progress, target)
     version = compiler_version()
     toolchain = expected(version) if version else None
     if toolchain is None or not cache.is_complete(toolchain.prefix):
@@ -104,39 +107,37 @@ def ensure(progress: Progress, architecture: str = HOST) -> Toolchain:
     return toolchain
 
 
-def _ensure_cross(progress: Progress, architecture: str) -> Toolchain:
-    """As `ensure`, for another machine: the same compiler and plugin, a library of its own."""
+def _ensure_cross(progress: Progress, target: str) -> Toolchain:
+    """As `ensure`, for another machine or libc: the same compiler and plugin, a library of its own."""
     host = ensure(progress)
     version = compiler_version() or ""
-    toolchain = expected(version, architecture)
+    if target == MUSL:
+        musl.ensure(COMPILER, progress)
+    toolchain = expected(version, target)
     if not cache.is_complete(toolchain.prefix):
-        packages.ensure(architecture)
-        toolchain = _filled(version, architecture, progress)
-        shutil.copy2(host.plugin, toolchain.plugin)
+        if target != MUSL:
+            packages.ensure(target)
+        toolchain = _filled(version, target, progress, host.plugin)
     cache.mark_used(toolchain.prefix)
     return toolchain
 
 
-def _filled(version: str, architecture: str, progress: Progress) -> Toolchain:
+def _filled(version: str, target: str, progress: Progress, plugin: Path | None = None) -> Toolchain:
     for _ in range(3):
-        toolchain = expected(version, architecture)
-        cache.fill(toolchain.prefix, lambda entry: _build(toolchain, progress), progress)
-        if expected(version, architecture) == toolchain:
+        toolchain = expected(version, target)
+        cache.fill(toolchain.prefix, lambda entry: _build(toolchain, progress, plugin), progress)
+        if expected(version, target) == toolchain:
             return toolchain
         shutil.rmtree(toolchain.prefix)  # edited meanwhile: not what its name says
     raise Problem("the sources of cppless change while they are built", "run it again when they rest")
 
 
-def _build(toolchain: Toolchain, progress: Progress) -> None:
+def _build(toolchain: Toolchain, progress: Progress, plugin: Path | None) -> None:
+    """With a `plugin`, for another target than this machine."""
     root, prefix = str(packages.repository()), toolchain.prefix
-    work, cross = str(prefix / "build"), toolchain.architecture != HOST
-    machine = f" for {toolchain.architecture}" if cross else ""
-    options = ["-DCPPLESS_BUILD_PLUGIN=ON"]
-    if cross:
-        options = ["-DCPPLESS_BUILD_PLUGIN=OFF", "-DCPPLESS_FUNCTION_SIDE_ONLY=ON",
-                   "-DCMAKE_SYSTEM_NAME=Linux",
-                   f"-DCMAKE_CXX_COMPILER_TARGET={TRIPLES[toolchain.architecture]}"]
-    what = "library" + machine if cross else "plugin and library"
+    work = str(prefix / "build")
+    options = _cross_options(toolchain.target, plugin) if plugin else ["-DCPPLESS_BUILD_PLUGIN=ON"]
+    what = f"library for {toolchain.target}" if plugin else "plugin and library"
     with progress.step(f"building the cppless {what} (once)"):
         for words in (
                 ["cmake", "-S", root, "-B", work, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
@@ -145,7 +146,7 @@ def _build(toolchain: Toolchain, progress: Progress) -> None:
                  "-DBUILD_SHARED_LIBS=OFF", "-DCPPLESS_BUILD_TESTS=OFF",
                  "-DCPPLESS_BUILD_EXAMPLES=OFF"],
                 ["cmake", "--build", work],
-                ["cmake", "--install", work, *([] if cross else ["--strip"])]):
+                ["cmake", "--install", work, *([] if plugin else ["--strip"])]):
             progress.command(words)
             result = run_tool(words)
             if result.returncode != 0:
@@ -154,10 +155,19 @@ def _build(toolchain: Toolchain, progress: Progress) -> None:
                 tail = "\n".join(result.stdout.splitlines()[-30:])
                 raise Problem(f"building cppless failed:\n{tail}\n(all of it: {log})")
     shutil.rmtree(work, ignore_errors=True)
-    if cross:
-        toolchain.plugin.parent.mkdir(parents=True, exist_ok=True)
-    else:
+    if not plugin:
         precompile(toolchain, progress)
+
+
+def _cross_options(target: str, plugin: Path) -> list[str]:
+    options = [f"-DCPPLESS_PLUGIN_FILE={plugin}", "-DCPPLESS_FUNCTION_SIDE_ONLY=ON", "-DCMAKE_SYSTEM_NAME=Linux"]
+    if target == MUSL:
+        triple, config = musl.flags()
+        headers = musl.sysroot() / "usr" / "include"
+        return [*options, f"-DCMAKE_CXX_COMPILER_TARGET={triple.partition('=')[2]}", f"-DCMAKE_CXX_FLAGS={config}",
+                "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld", f"-DCPPLESS_CEREAL_INCLUDE_DIR={headers}",
+                f"-DCPPLESS_BOOST_INCLUDE_DIR={headers}"]
+    return [*options, f"-DCMAKE_CXX_COMPILER_TARGET={TRIPLES[target]}"]
 
 
 def precompile(toolchain: Toolchain, progress: Progress) -> bool:

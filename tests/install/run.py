@@ -9,6 +9,7 @@ and then moved, because an installed package must not depend on where it was mad
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -113,6 +114,28 @@ def serverless(case: Case) -> None:
         raise Failure(f"deploying again changed something:\n{again}")
 
 
+def serverless_with_musl(case: Case) -> None:
+    """The same with functions that are linked with musl: a host built as ever finds them."""
+    host, build = case.work / case.name / "serverless", case.work / case.name / "serverless-musl"
+    shutil.rmtree(build, ignore_errors=True)
+    cache = ["env", f"XDG_CACHE_HOME={peers.CACHE.parent}"]  # zig takes minutes
+    ran = subprocess.run([*cache, ROOT / "cppless", "musl-toolchain"], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True)
+    if "cannot be had from PyPI" in ran.stdout:
+        print(f"   without musl: {ran.stdout.strip().splitlines()[-1]}")
+        return
+    run(*cache, "cmake", "-S", HERE / "serverless", "-B", build, "-G", "Ninja", f"-DCMAKE_BUILD_TYPE={case.kind}",
+        f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/tools/cmake/CpplessMusl.cmake")
+    with peers.local_cloud() as cloud:
+        os.environ |= cloud.environment()
+        run(*cache, "cmake", "--build", build, "--target", "serverless_remote")
+        output = run("env", "CPPLESS_DISPATCHER=lambda", "CPPLESS_FUNCTION_PREFIX=remote", host / "remote")
+    size = json.loads((build / "remote.functions" / "functions.json").read_text("utf-8"))["functions"][0]["size"]
+    usual = json.loads((host / "remote.functions" / "functions.json").read_text("utf-8"))["functions"][0]["size"]
+    if not re.search(r"^42 from remote-[0-9a-f]{16}$", output, re.M) or size > usual / 2:
+        raise Failure(f"the task did not run in a function with musl ({size} bytes, {usual} without):\n{output}")
+
+
 def too_new_a_version_is_refused(case: Case) -> None:
     """The case that must fail: else nothing above was tested."""
     source = case.work / case.name / "refused"
@@ -134,7 +157,7 @@ def steps_of(case: Case) -> list[Callable[[Case], None]]:
     if case.kind == "Release":
         steps.append(find_package_without_plugin)
     if case.name == "Release-static":
-        steps += [serverless, too_new_a_version_is_refused]
+        steps += [serverless, serverless_with_musl, too_new_a_version_is_refused]
     return steps
 
 

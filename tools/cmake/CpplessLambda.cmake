@@ -12,7 +12,7 @@
 # CPPLESS_FUNCTION_PREFIX (default: its name), CPPLESS_MEMORY (MB), CPPLESS_TIMEOUT (s), CPPLESS_ROLE.
 # Functions are for the machine that the target is built for: for arm64, configure with a toolchain
 # file and with CPPLESS_HOST_PROGRAM_t set to the same target built for this machine, whose list of
-# tasks is the same.
+# tasks is the same. For smaller ones with musl, configure with CpplessMusl.cmake.
 include_guard(GLOBAL)
 
 function(aws_lambda_target target)
@@ -27,7 +27,9 @@ function(aws_lambda_target target)
   # -fbinutils-version: then a linker can drop a function's exception tables with it.
   target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections
                          $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fbinutils-version=2.36>)
-  target_link_options(${target} PRIVATE -Wl,-u,cppless_create_aws_instance)
+  if(NOT CPPLESS_FUNCTION_SIDE_ONLY)
+    target_link_options(${target} PRIVATE -Wl,-u,cppless_create_aws_instance)
+  endif()
   # The very command that links the target, with all that its libraries want of it.
   set_target_properties(${target} PROPERTIES RULE_LAUNCH_LINK
     "\"${Python3_EXECUTABLE}\" \"${CPPLESS_CLI}\" record-link \"${link}\" --")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/worker_process.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -9,7 +10,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -53,6 +56,20 @@ class spawn_settings {
   void give(int descriptor, int as) {
     check_spawn(::posix_spawn_file_actions_adddup2(&actions, descriptor, as), "adddup2");
   }
+  /// Closes all from `first` on.
+  void close_from(int first) {
+#ifdef __GLIBC__
+    check_spawn(::posix_spawn_file_actions_addclosefrom_np(&actions, first), "addclosefrom");
+#else  // those that are open now: what another thread opens meanwhile without O_CLOEXEC is missed
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir("/proc/self/fd"), &::closedir);
+    check_system_call(open ? 0 : -1, "opendir", "/proc/self/fd");
+    while (const dirent* entry = ::readdir(open.get())) {
+      const int each = std::atoi(entry->d_name);
+      if (each >= first && each != ::dirfd(open.get()))
+        check_spawn(::posix_spawn_file_actions_addclose(&actions, each), "addclose");
+    }
+#endif
+  }
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
 };
@@ -78,8 +95,7 @@ worker_process worker_process::start(std::uint32_t index, const worker_environme
   settings.give(with.requests, request_descriptor);
   settings.give(made.memory_->descriptor(), worker_memory_descriptor);
   settings.give(with.bell, bell_descriptor);
-  check_spawn(::posix_spawn_file_actions_addclosefrom_np(&settings.actions, bell_descriptor + 1),
-              "addclosefrom");
+  settings.close_from(bell_descriptor + 1);
   check_spawn(::posix_spawnattr_setsigmask(&settings.attributes, &with.signal_mask), "setsigmask");
   check_spawn(::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSIGMASK), "setflags");
 
