@@ -126,10 +126,12 @@ void trace_file::write_head() {
 void trace_file::end_with_process() noexcept {
   std::atexit(&finish_current);
   std::at_quick_exit(&finish_current);
-  // A child made by fork has copies of the buffers, whose contents are its parent's to write.
+  // A child made by fork has copies of the buffers, whose contents are its parent's to write. It keeps
+  // them: nobody knows what its parent's other threads were doing with them.
   ::pthread_atfork(nullptr, nullptr, [] {
+    static std::atomic<trace_file*> of_parent;
     is_tracing.store(false, std::memory_order_relaxed);
-    current_.store(nullptr, std::memory_order_relaxed);
+    of_parent.store(current_.exchange(nullptr));
   });
   for (const int number : fatal_signals) {
     struct sigaction now {};
