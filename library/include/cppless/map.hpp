@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <type_traits>
@@ -53,7 +52,14 @@ auto map(instance& on, Range&& range, const F& callable) {
   return detail::collect(futures);
 }
 
-/// How long the task of each element is likely to take, in any unit: `longest_first(cost)`.
+namespace detail {
+
+/// The places of the costs, the highest first; of equal ones the first.
+std::vector<std::size_t> from_highest(const std::vector<double>& costs);
+
+}  // namespace detail
+
+/// How long the task of each element is likely to take, a number in any unit: `longest_first(cost)`.
 template <class Cost>
 struct longest_first {
   Cost cost;
@@ -70,21 +76,16 @@ template <class Config = lambda::config<>, detail::an_input_range Range, class F
   requires std::forward_iterator<detail::iterator_of<Range>>
 auto map(instance& on, Range&& range, const F& callable, const longest_first<Cost>& order) {
   using iterator = detail::iterator_of<Range>;
-  using cost = std::invoke_result_t<const Cost&, std::iter_reference_t<iterator>>;
-  struct item {
-    cost costs;
-    std::size_t index;
-    iterator at;
-  };
-  std::vector<item> items;
+  std::vector<double> costs;
+  std::vector<iterator> elements;
   for (iterator at = std::ranges::begin(range); at != std::ranges::end(range); ++at) {
-    items.push_back({order.cost(*at), items.size(), at});
+    costs.push_back(static_cast<double>(order.cost(*at)));
+    elements.push_back(at);
   }
-  std::sort(items.begin(), items.end(), [](const item& a, const item& b) {
-    return b.costs < a.costs || (!(a.costs < b.costs) && a.index < b.index);
-  });
-  std::vector<future<detail::result_t<F, std::iter_value_t<iterator>>>> futures(items.size());
-  for (const item& each : items) futures[each.index] = async<Config>(on, callable, *each.at);
+  std::vector<future<detail::result_t<F, std::iter_value_t<iterator>>>> futures(costs.size());
+  for (const std::size_t place : detail::from_highest(costs)) {
+    futures[place] = async<Config>(on, callable, *elements[place]);
+  }
   return detail::collect(futures);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -70,8 +69,7 @@ class shared_cache {
   };
 
   pointer to_front(std::size_t at) {
-    std::rotate(known_.begin(), known_.begin() + static_cast<std::ptrdiff_t>(at),
-                known_.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    for (; at != 0; --at) std::swap(known_[at], known_[at - 1]);
     return known_.front().what;
   }
 
