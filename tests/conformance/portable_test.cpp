@@ -202,3 +202,14 @@ TEST_CASE("Large arguments and results of functions come back unchanged") {
   auto same = cppless::async(instance, [](std::vector<int> given) { return given; }, numbers);
   CHECK(same.get() == numbers);
 }
+
+TEST_CASE_TEMPLATE("Functions are nodes of graphs", Executor, cppless::graph::host_controlled_executor,
+                   cppless::graph::delegating_executor<>) {
+  cppless::graph::builder<Executor> builder{cppless::default_dispatcher()};
+  std::vector<cppless::graph::sender<int>> all;
+  for (int i = 0; i < 10; ++i) all.push_back(then(just(builder, i), cppless::fn<&twice>));
+  auto total = then(all, all.front(), cppless::fn<&sum>);
+  auto bad = then(total, [](int) -> int { throw std::range_error("no number"); });
+  CHECK(total->future().get() == 90);
+  CHECK(error_of([&] { bad->future().get(); }).says("no number"));
+}

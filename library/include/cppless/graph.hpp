@@ -406,6 +406,8 @@ auto when_all(const std::vector<sender<T>>& nodes) {
 template <class Config = lambda::config<>, class First, class... Rest>
   requires(detail::dependency<std::remove_cvref_t<First>>::is_one && sizeof...(Rest) > 0)
 auto then(First&& first, Rest&&... rest) {
+  static_assert((!detail::is_named_future<Rest> && ...),
+                "a future is given up to the graph: pass std::move(future)");
   return detail::add_task_of<Config>(std::forward_as_tuple(first, rest...),
                                      std::make_index_sequence<sizeof...(Rest)>());
 }

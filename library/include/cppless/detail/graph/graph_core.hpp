@@ -120,7 +120,6 @@ class graph_core : public std::enable_shared_from_this<graph_core> {
     std::exception_ptr error;
     execution_statistics statistics;
   };
-  class settling_turn;
 
   template <class Done>
   bool wait_until(time_point until, Done done);

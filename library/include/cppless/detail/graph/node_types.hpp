@@ -77,6 +77,11 @@ struct dependency<future<T>> {
   using value = T;
 };
 
+template <class T>
+inline constexpr bool is_named_future = false;
+template <class T>
+inline constexpr bool is_named_future<future<T>&> = true;
+
 template <class... Lists>
 struct concatenated;
 template <class... T>
