@@ -51,7 +51,11 @@ std::uint32_t sharing_scope::show(const std::shared_ptr<variable_home>& variable
 }
 
 void sharing_scope::keep(std::shared_ptr<void> kept) {
-  if (current_ == nullptr || !current_->on_.is_on_this_machine()) {
+  if (current_ == nullptr) {
+    throw rejected("a channel can be sent only as a capture or argument of a task that is dispatched: "
+                   "not in a result, and not with the node of a graph");
+  }
+  if (!current_->on_.is_on_this_machine()) {
     throw rejected("a channel does not reach tasks on other machines: use results, or shared "
                    "variables");
   }
