@@ -22,8 +22,8 @@ namespace cppless {
 ///
 /// Cost: a task carries some 40 bytes for it. Locally the value lies in memory shared with all
 /// workers. Where it must travel with tasks (Lambda, tasks that dispatch further ones) see the
-/// dispatcher; a node of a graph carries it, too. A worker keeps the 16 values of a type that it used last. Elsewhere than in a
-/// task, archives write the value itself.
+/// dispatcher; a node of a graph carries it, too. A worker keeps the 16 values of a type that it used
+/// last. Elsewhere than in a task, archives write the value itself.
 template <class T>
 class shared_value {
   static_assert(detail::is_serializable<T>, "a shared value must be serialisable");
