@@ -46,6 +46,7 @@ PUBLIC = {
     "task.hpp": "task",
     "aws_lambda.hpp": "task",  # declares them; lambda implements them
     "dispatchers.hpp": "task",  # declares them; process implements them
+    "fiber.hpp": "fiber",
     "cppless.hpp": ALL,
 }
 
@@ -94,6 +95,8 @@ def room_of(library: Path, file: Path) -> str | None:
         return path[3] if path[3] in ROOMS else None
     if path[:2] == ("include", "cppless") and len(path) == 3:
         return PUBLIC.get(path[2])
+    if path[:2] == ("include", "cppless") and len(path) == 4:  # cppless/fiber/mutex.hpp
+        return path[2] if path[2] in ROOMS else None
     return "" if len(path) == 1 else None
 
 
@@ -150,6 +153,11 @@ class Finds(unittest.TestCase):
             "include/cppless/cppless.hpp": "#include <cppless/task.hpp>\n",
             "src/base/a.hpp": "#include <sys/mman.h>\n",
             "src/process/p.cpp": '#include "base/a.hpp"\n#include <cppless/task.hpp>\n'}), [])
+
+    def test_public_headers_in_the_folder_of_a_room_belong_to_it(self) -> None:
+        self.assertEqual(len(self.check({"include/cppless/fiber/mutex.hpp": "",
+                                         "src/base/a.cpp": "#include <cppless/fiber/mutex.hpp>\n"
+                                         })), 1)
 
     def test_a_foreign_library_in_a_public_header_is_found(self) -> None:
         found = self.check({"include/cppless/task.hpp": "#include <boost/asio.hpp>\n"})

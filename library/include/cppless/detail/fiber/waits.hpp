@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+
+#include <cppless/detail/fiber/task.hpp>
+#include <cppless/detail/fiber/waiting.hpp>
+
+namespace cppless::fiber::detail {
+
+/// Now and `duration`, without overflow: the longest durations mean for ever.
+template <class Rep, class Period>
+time_point deadline_in(const std::chrono::duration<Rep, Period>& duration) {
+  using clock = std::chrono::steady_clock;
+  const time_point now = clock::now();
+  // Compared as seconds: the longest durations cannot be converted to nanoseconds.
+  const std::chrono::duration<double> left = time_point::max() - now;
+  if (std::chrono::duration<double>(duration) >= left) return time_point::max();
+  return now + std::chrono::ceil<clock::duration>(duration);
+}
+
+/// The same moment of the clock that waits go by. One of another clock is translated as that stands
+/// now: if it is set meanwhile, the wait does not follow.
+template <class Clock, class Duration>
+time_point deadline_at(const std::chrono::time_point<Clock, Duration>& moment) {
+  if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {
+    return std::chrono::time_point_cast<time_point::duration>(moment);
+  } else {
+    return deadline_in(moment - Clock::now());
+  }
+}
+
+/// False if the deadline passed, or a stop was requested, before the task was done. Never calls it
+/// in place: that might take longer. The task is not deferred.
+bool wait_until_done(task& wanted, time_point deadline, const std::stop_token& stop) noexcept;
+
+/// Sleeps; ends early, with false, when a stop is requested.
+bool sleep_until(time_point deadline, const std::stop_token& stop) noexcept;
+
+}  // namespace cppless::fiber::detail

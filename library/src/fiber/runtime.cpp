@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cppless/fiber/runtime.hpp>
+
+#include <sched.h>
+
+#include <mutex>
+#include <utility>
+
+#include "fiber/scheduler.hpp"
+
+namespace cppless::fiber {
+
+namespace detail {
+
+namespace {
+
+unsigned usable_cores() noexcept {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  const int count = ::sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 0;
+  return count > 0 ? static_cast<unsigned>(count) : 1;
+}
+
+scheduler_options options_of(const runtime::options& chosen) noexcept {
+  const unsigned workers = chosen.workers != 0 ? chosen.workers : usable_cores();
+  return {chosen.seed ? 1 : workers, chosen.stack_size, chosen.seed.has_value(),
+          chosen.seed.value_or(0)};
+}
+
+/// Starting and replacing, one at a time.
+std::mutex start_mutex;
+/// The one that nobody made, if it runs.
+scheduler* implicit_one = nullptr;
+
+/// Not destroyed: fibers that are parked when the program ends lie on its stacks.
+struct closer {
+  ~closer() {
+    const std::lock_guard hold(start_mutex);
+    if (implicit_one != nullptr) implicit_one->close(scheduler::wait_for_parked::no);
+  }
+};
+
+scheduler* start(const runtime::options& chosen) {
+  const std::lock_guard hold(start_mutex);
+  if (implicit_one != nullptr) {
+    implicit_one->close(scheduler::wait_for_parked::yes);
+    delete std::exchange(implicit_one, nullptr);
+  }
+  return new scheduler(options_of(chosen));
+}
+
+}  // namespace
+
+scheduler& scheduler::running_or_started() {
+  if (scheduler* const already = running()) return *already;
+  const std::lock_guard hold(start_mutex);
+  if (scheduler* const already = running()) return *already;
+  static const closer at_exit;
+  implicit_one = new scheduler(options_of({}));
+  return *implicit_one;
+}
+
+void inject(task& made) { scheduler::running_or_started().inject(made); }
+
+}  // namespace detail
+
+runtime::runtime(const options& chosen) : scheduler_(detail::start(chosen)) {}
+
+runtime::~runtime() {
+  scheduler_->close(detail::scheduler::wait_for_parked::yes);
+  delete scheduler_;
+}
+
+unsigned runtime::workers() noexcept {
+  const detail::scheduler* const running = detail::scheduler::running();
+  return running != nullptr ? running->options().workers : 0;
+}
+
+}  // namespace cppless::fiber
