@@ -71,12 +71,34 @@ def platform_promises():
     yield Promise("warm invocation, us", "platform", "warm/1", ours, None, "at most", 300)
 
 
+def fiber_promises():
+    ours = "cppless, a future per call"
+    for workers in (1, 2):
+        case = f"fib/{workers}"
+        yield Promise(f"a future per call of fib, worker ns per task, {workers} workers",
+                      "fiber_fib", case, ours, None, "at most", 10)
+        yield Promise(f"time over oneTBB's, fib on {workers} workers", "fiber_fib", case, ours,
+                      "oneTBB task_group", "at least", 10, True)
+    yield Promise("a task that does not wait, ns", "fiber_tasks", "create", "cppless", None,
+                  "at most", 20)
+    yield Promise("a task that parks and is woken, ns", "fiber_tasks", "park and wake", "cppless",
+                  None, "at most", 100)
+    for tiles in (552, 2208):
+        yield Promise(f"Smith-Waterman, {tiles} tiles, 1 worker over serial", "fiber_tiles",
+                      f"tiles/{tiles}/1", "cppless", "serial", "at most", 1.02)
+        yield Promise(f"Smith-Waterman, {tiles} tiles, speed-up with 2 workers", "fiber_tiles",
+                      f"tiles/{tiles}/2", "cppless", "serial", "at least", 1.9, True)
+    yield Promise("memory per parked fiber, bytes, 64 KiB stacks", "fiber_parked",
+                  "a million/64 KiB stacks", "memory", None, "at most", 5120)
+
+
 def all_promises():
     yield from dispatch_promises()
     yield from serialization_promises()
     yield from compile_promises()
     yield from lambda_client_promises()
     yield from platform_promises()
+    yield from fiber_promises()
 
 
 def measure(promise, rows):

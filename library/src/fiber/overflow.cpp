@@ -35,10 +35,8 @@ std::string_view readable(const char* name) noexcept {
 
 /// Calls only what may be called in a signal handler.
 void report(const processor& on) noexcept {
-  const fiber_record& stack = *on.fiber;
   char size[24];
-  const auto end = std::to_chars(size, size + sizeof(size),
-                                 static_cast<std::size_t>(stack.high - stack.low) + sizeof(stack));
+  const auto end = std::to_chars(size, size + sizeof(size), on.of->stacks().stack_size());
   print("cppless: stack overflow in ");
   if (on.current != nullptr) {
     print("the fiber of task ");

@@ -4,7 +4,9 @@
 #include <sched.h>
 
 #include <mutex>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "fiber/scheduler.hpp"
 
@@ -40,13 +42,27 @@ struct closer {
   }
 };
 
+/// Schedulers stay for good: see `scheduler::end`. Some hundred bytes each.
+scheduler* make(const scheduler_options& options) {
+  static auto* const all = new std::vector<void*>;
+  void* const place = ::operator new(sizeof(scheduler));
+  try {
+    all->push_back(place);
+    return new (place) scheduler(options);
+  } catch (...) {
+    if (!all->empty() && all->back() == place) all->pop_back();
+    ::operator delete(place);
+    throw;
+  }
+}
+
 scheduler* start(const runtime::options& chosen) {
   const std::lock_guard hold(start_mutex);
   if (implicit_one != nullptr) {
     implicit_one->close(scheduler::wait_for_parked::yes);
-    delete std::exchange(implicit_one, nullptr);
+    std::exchange(implicit_one, nullptr)->end();
   }
-  return new scheduler(options_of(chosen));
+  return make(options_of(chosen));
 }
 
 }  // namespace
@@ -56,7 +72,7 @@ scheduler& scheduler::running_or_started() {
   const std::lock_guard hold(start_mutex);
   if (scheduler* const already = running()) return *already;
   static const closer at_exit;
-  implicit_one = new scheduler(options_of({}));
+  implicit_one = make(options_of({}));
   return *implicit_one;
 }
 
@@ -68,7 +84,7 @@ runtime::runtime(const options& chosen) : scheduler_(detail::start(chosen)) {}
 
 runtime::~runtime() {
   scheduler_->close(detail::scheduler::wait_for_parked::yes);
-  delete scheduler_;
+  scheduler_->end();
 }
 
 unsigned runtime::workers() noexcept {

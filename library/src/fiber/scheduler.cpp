@@ -87,7 +87,7 @@ std::uintptr_t lowest_for_tasks(const fiber_record& stack) noexcept {
 fiber_record& scheduler::starting() noexcept { return *this_processor().arriving; }
 
 fiber_record& scheduler::fresh_stack(processor& self) noexcept {
-  if (self.spare == nullptr) return stacks_.acquire();
+  if (self.spare == nullptr) return stacks_->acquire();
   fiber_record& taken = *self.spare;
   self.spare = taken.next;
   --self.spares;
@@ -98,7 +98,7 @@ fiber_record& scheduler::fresh_stack(processor& self) noexcept {
 void scheduler::release_stack(processor& self, fiber_record& unused) noexcept {
   constexpr unsigned most_spares = 32;
   if (self.spares >= most_spares) {
-    stacks_.release(unused);
+    stacks_->release(unused);
     return;
   }
   unused.state = fiber_record::unused;

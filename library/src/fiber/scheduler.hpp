@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -39,13 +39,15 @@ class scheduler {
   static constexpr std::uint32_t fair_turn = 64;
 
   explicit scheduler(const scheduler_options& options);
-  /// After `close`.
-  ~scheduler();
+  ~scheduler() = delete;  // see `end`
 
   /// Waits until nothing is left to run (and, with `all`, until no fiber is parked), then ends the
   /// workers. Not from a worker.
   enum class wait_for_parked { yes, no };
   void close(wait_for_parked all);
+  /// Gives back what a closed one holds, but for itself: another thread whose call has woken the
+  /// last fiber may still be looking for a worker to ring for.
+  void end() noexcept;
 
   /// The one that runs, or null.
   static scheduler* running() noexcept;
@@ -58,10 +60,10 @@ class scheduler {
   void resume(fiber_record& woken) noexcept;
   void wake_one() noexcept;
 
-  void run_on_helper(task& made) { helpers_.run(made); }
-  timers& clock() noexcept { return timers_; }
+  void run_on_helper(task& made) { helpers_->run(made); }
+  timers& clock() noexcept { return *timers_; }
   const scheduler_options& options() const noexcept { return options_; }
-  const stack_pool& stacks() const noexcept { return stacks_; }
+  const stack_pool& stacks() const noexcept { return *stacks_; }
 
   // By workers, on fibers:
   void park(processor& self, waiter& on) noexcept;
@@ -104,9 +106,9 @@ class scheduler {
   std::uint64_t choose(std::uint64_t below) noexcept;
 
   const scheduler_options options_;
-  stack_pool stacks_;
-  timers timers_;
-  helpers helpers_;
+  std::optional<stack_pool> stacks_;
+  std::optional<timers> timers_;
+  std::optional<helpers> helpers_;
   std::uint64_t random_;  // deterministic: the generator's state
 
   spin_lock injection_lock_;

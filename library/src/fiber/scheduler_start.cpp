@@ -21,14 +21,13 @@ std::atomic<scheduler*> the_running{nullptr};
 scheduler* scheduler::running() noexcept { return the_running.load(std::memory_order_acquire); }
 
 scheduler::scheduler(const scheduler_options& options)
-    : options_(options),
-      stacks_(options.stack_size),
-      timers_(options.deterministic ? timers::time::is_virtual : timers::time::real),
-      random_(options.seed) {
+    : options_(options), stacks_(std::in_place, options.stack_size), random_(options.seed) {
   scheduler* none = nullptr;
   if (!the_running.compare_exchange_strong(none, this)) {
     throw rejected("a cppless::fiber::runtime is there already, and there is only one at a time");
   }
+  timers_.emplace(options.deterministic ? timers::time::is_virtual : timers::time::real);
+  helpers_.emplace();
   owners_need_fences.store(!cppless::detail::register_for_heavy_fences(),
                            std::memory_order_relaxed);
   report_overflows();
@@ -40,12 +39,17 @@ scheduler::scheduler(const scheduler_options& options)
     }
   } catch (...) {
     close(wait_for_parked::no);
-    the_running.store(nullptr, std::memory_order_release);
+    end();
     throw;
   }
 }
 
-scheduler::~scheduler() { the_running.store(nullptr, std::memory_order_release); }
+void scheduler::end() noexcept {
+  the_running.store(nullptr, std::memory_order_release);
+  helpers_.reset();
+  timers_.reset();
+  stacks_.reset();
+}
 
 void scheduler::run_worker(processor& self) noexcept {
   const signal_stack for_overflows;
@@ -55,7 +59,7 @@ void scheduler::run_worker(processor& self) noexcept {
   while (self.spare != nullptr) {
     fiber_record& unused = *self.spare;
     self.spare = unused.next;
-    stacks_.release(unused);
+    stacks_->release(unused);
   }
   self.spares = 0;
   self.stack_low = 0;
@@ -80,7 +84,7 @@ bool scheduler::is_drained(wait_for_parked all) noexcept {
     stacks += 1 + each->spares;
   }
   return asleep == threads_.size() && !is_any_work() &&
-         (all == wait_for_parked::no || stacks_.in_use() == stacks);
+         (all == wait_for_parked::no || stacks_->in_use() == stacks);
 }
 
 void scheduler::close(wait_for_parked all) {

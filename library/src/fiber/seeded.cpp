@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mutex>
 
+#include "base/fence.hpp"
 #include "base/futex.hpp"
 #include "fiber/scheduler.hpp"
 
@@ -41,10 +42,11 @@ scheduler::work scheduler::chosen_by_seed(processor& self) noexcept {
     if (const work first = injected()) return first;
     for (processor* each = known_processors(); each != nullptr; each = each->next_known) {
       if (const auto look = each->tasks.peek(); each != &self && !look.empty) {
+        cppless::detail::heavy_fence();
         if (task* const oldest = each->tasks.steal(look.top)) return {nullptr, oldest};
       }
     }
-    if (timers_.fire_earliest()) continue;
+    if (timers_->fire_earliest()) continue;
     sleep_by_seed(self);
     if (stopping_.load(std::memory_order_acquire)) return {};
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fiber/timers.hpp"
 
+#include <algorithm>
+
 #include "base/futex.hpp"
 
 namespace cppless::fiber::detail {
@@ -33,6 +35,12 @@ void timers::remove(timer& made) noexcept {
   if (made.is_pending) waiting_.erase(made.place);
 }
 
+time_point timers::now() noexcept {
+  if (kind_ == time::real) return std::chrono::steady_clock::now();
+  const std::lock_guard hold(mutex_);
+  return virtual_now_;
+}
+
 bool timers::fire_earliest() noexcept {
   const std::lock_guard hold(mutex_);
   if (waiting_.empty()) return false;
@@ -42,6 +50,7 @@ bool timers::fire_earliest() noexcept {
 
 /// With the mutex held, so that the waiter stays until it has been told.
 void timers::fire_first() noexcept {
+  virtual_now_ = std::max(virtual_now_, waiting_.begin()->first);
   timer& first = *waiting_.begin()->second;
   waiting_.erase(waiting_.begin());
   first.is_pending = false;

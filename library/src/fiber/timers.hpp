@@ -30,6 +30,9 @@ class timers {
   /// After this, its waiter is not touched any more.
   void remove(timer& made) noexcept;
 
+  /// What deadlines are compared with: in virtual time, the latest that has passed.
+  time_point now() noexcept;
+
   /// False if there is none.
   bool fire_earliest() noexcept;
 
@@ -41,6 +44,7 @@ class timers {
   std::mutex mutex_;
   std::multimap<time_point, timer*> waiting_;
   std::atomic<std::uint32_t> changes_{0};
+  time_point virtual_now_{};
   bool ending_ = false;
   std::thread thread_;
 };

@@ -32,7 +32,8 @@ bool waiter::wait_until(time_point deadline, const std::stop_token& stop) noexce
 
 /// One wait, which may end early. True if `wake` has been called.
 bool waiter::block(const time_point* deadline) noexcept {
-  if (has_come()) return true;
+  // Given up before it began, as by a stop requested earlier: that is this wait's end.
+  if (state_.load(std::memory_order_acquire) != running) return has_come();
   worker* const self = current();
   processor* const mine = static_cast<processor*>(self);
   if (mine == nullptr || mine->fiber == nullptr) return block_thread(deadline);

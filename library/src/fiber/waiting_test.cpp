@@ -165,6 +165,18 @@ TEST_CASE("A stop request ends a wait") {
   CHECK(is_stopped());
 }
 
+TEST_CASE("A stop requested before ends a wait at once") {
+  runtime run(1);
+  const auto is_stopped = [] {
+    std::stop_source source;
+    source.request_stop();
+    event never;
+    return !never.wait_until(time_point::max(), source.get_token());
+  };
+  CHECK(run.run(is_stopped));
+  CHECK(is_stopped());
+}
+
 TEST_CASE("A yielding fiber lets a task have its turn on the same worker") {
   runtime run(1);
   run.run([] {

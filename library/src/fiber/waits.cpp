@@ -45,6 +45,13 @@ bool wait_until_done(task& wanted, time_point deadline, const std::stop_token& s
   return true;
 }
 
+time_point current_time() noexcept {
+  const processor* const mine = static_cast<const processor*>(current());
+  const bool is_by_seed = mine != nullptr && mine->of != nullptr &&
+                          mine->of->options().deterministic;
+  return is_by_seed ? mine->of->clock().now() : std::chrono::steady_clock::now();
+}
+
 bool sleep_until(time_point deadline, const std::stop_token& stop) noexcept {
   if (stop.stop_requested()) return false;
   waiter me;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <future>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
 
 #include <cppless/detail/fiber/function_task.hpp>
@@ -163,7 +164,7 @@ class shared_future : public detail::future_base<T> {
   }
 
   /// The result, which lives as long as any of the futures of it, or the task's exception.
-  std::conditional_t<std::is_object_v<T>, const T&, T> get() const {
+  std::conditional_t<std::is_object_v<T>, std::add_lvalue_reference_t<const T>, T> get() const {
     detail::result_task<T>& wanted = this->held();
     detail::run_or_wait(wanted);
     wanted.throw_if_failed();

@@ -3,17 +3,21 @@
 
 #include <chrono>
 #include <stop_token>
+#include <type_traits>
 
 #include <cppless/detail/fiber/task.hpp>
 #include <cppless/detail/fiber/waiting.hpp>
 
 namespace cppless::fiber::detail {
 
+/// The time that waits go by: std::chrono::steady_clock's, but in deterministic runs.
+time_point current_time() noexcept;
+
 /// Now and `duration`, without overflow: the longest durations mean for ever.
 template <class Rep, class Period>
 time_point deadline_in(const std::chrono::duration<Rep, Period>& duration) {
   using clock = std::chrono::steady_clock;
-  const time_point now = clock::now();
+  const time_point now = current_time();
   // Compared as seconds: the longest durations cannot be converted to nanoseconds.
   const std::chrono::duration<double> left = time_point::max() - now;
   if (std::chrono::duration<double>(duration) >= left) return time_point::max();
