@@ -70,8 +70,16 @@ bool is_lock(clang::QualType type) {
 }
 
 bool waits_for_future(const clang::FunctionDecl& function) {
-  const llvm::StringRef type = standard_class_of(function);
-  return (type == "future" || type == "shared_future" || type == "basic_future") &&
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
+  if (method == nullptr) {
+    return false;
+  }
+  // Of fibers too: what has been migrated before waits as it did.
+  const bool ours = llvm::StringRef(method->getParent()->getQualifiedNameAsString())
+                        .starts_with("cppless::fiber::");
+  const llvm::StringRef type =
+      ours ? name_of(*method->getParent()) : standard_class_of(function);
+  return (type.ends_with("future") || type.ends_with("future_base")) &&
          llvm::StringSwitch<bool>(name_of(function))
              .Cases("get", "wait", "wait_for", "wait_until", true)
              .Default(false);
