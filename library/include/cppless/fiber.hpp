@@ -9,6 +9,7 @@
 #include <cppless/fiber/channel.hpp>
 #include <cppless/fiber/condition_variable.hpp>
 #include <cppless/fiber/continuations.hpp>
+#include <cppless/fiber/fiber_local.hpp>
 #include <cppless/fiber/future.hpp>
 #include <cppless/fiber/latch.hpp>
 #include <cppless/fiber/mutex.hpp>
