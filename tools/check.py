@@ -131,7 +131,7 @@ def parts(output: str) -> tuple[int, int]:
 
 
 def release(step: Step) -> None:
-    step.configure("release", "-DCPPLESS_BUILD_PLATFORM=ON")
+    step.configure("release", "-DCPPLESS_BUILD_PLATFORM=ON", "-DCPPLESS_BUILD_MIGRATE=ON")
     step.build("release")
     step.ctest("release")
 
@@ -175,13 +175,13 @@ def install(step: Step) -> None:
 
 
 STEPS = (
-    Step("release", "clang 19, Release: everything", "run tests platform aws", release),
+    Step("release", "clang 19, Release: everything", "run tests platform aws migrate", release),
     Step("gcc", "library tests with g++ 12, without plugin", "run tests gcc", library_tests("gcc")),
     Step("clang-16", "plugin tests with clang 16", "run tests clang-16", clang_16),
     Step("asan", "library tests with AddressSanitizer and UndefinedBehaviorSanitizer", "run tests",
          sanitized("asan")),
     Step("tsan", "library tests with ThreadSanitizer", "run tests", sanitized("tsan")),
-    Step("cli", "the cppless command", "run tests platform aws browser", cli),
+    Step("cli", "the cppless command", "run tests platform aws browser migrate", cli),
     Step("install", "find_package and add_subdirectory from another project", "run tests platform aws", install),
 )
 

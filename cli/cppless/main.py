@@ -36,8 +36,8 @@ def main(words: Sequence[str]) -> int:
     progress = Progress(quiet=getattr(options, "quiet", False),
                         verbose=getattr(options, "verbose", False))
     try:
-        if arguments and options.command not in ("run", "record-link"):
-            raise Problem("arguments after -- belong to `cppless run`", status=2)
+        if arguments and options.command not in ("run", "migrate", "record-link"):
+            raise Problem("arguments after -- belong to `cppless run` and `cppless migrate`", status=2)
         return options.action(options, arguments, progress)
     except Problem as problem:
         print(f"cppless: error: {problem}", file=sys.stderr)
@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Our words and those of the program, which follow the first "--"."""
+    """Our words and those of the program (or the compiler), which follow the first "--"."""
     if "--" not in words:
         return words, []
     at = words.index("--")
@@ -98,6 +98,9 @@ def parser() -> argparse.ArgumentParser:
     platform.add_command(add)
     cloud_options.add_cmake_steps(commands)
 
+    from . import migrate
+
+    migrate.add_command(add)
     doctor_ = add("doctor", "Say what is installed, what is missing and how to mend it.")
     doctor_.set_defaults(action=doctor_command)
     return top

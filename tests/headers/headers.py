@@ -29,7 +29,8 @@ def main(words: list[str]) -> int:
         print(__doc__)
         return 2
     directory, *command = words
-    headers = sorted(f"cppless/{file.name}" for file in (Path(directory) / "cppless").glob("*.hpp"))
+    headers = sorted(str(file.relative_to(directory)) for file in (Path(directory) / "cppless").rglob("*.hpp")
+                     if "detail" not in file.relative_to(directory).parts)
     command += [f"-I{directory}"]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(lambda header: compile_alone(header, command), headers))

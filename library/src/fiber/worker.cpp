@@ -93,8 +93,10 @@ void submitted_while_idle() {
 }
 
 void destroy_locals(task& of) noexcept {
-  const std::unique_ptr<local_slot> slot(std::exchange(of.locals, nullptr));
-  if (slot->data != nullptr) slot->destroy(slot->data);
+  while (of.locals != nullptr) {  // destructors may ask for values of their own
+    const std::unique_ptr<local_slot> slot(std::exchange(of.locals, nullptr));
+    if (slot->data != nullptr) slot->destroy(slot->data);
+  }
 }
 
 void finish(task& ran) noexcept {

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`cppless migrate`: builds the rewriter when needed and hands over to it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Iterator
+
+from . import cache, packages
+from .problem import Problem
+from .process import run_tool
+from .progress import Progress
+from .toolchain import COMPILER, compiler_version
+
+TEXT = "Turn std::async, std::future, std::shared_future, std::promise and std::packaged_task into fibers."
+
+DESCRIPTION = """\
+Turns std::async, std::future, std::shared_future, std::promise and std::packaged_task into those of
+cppless::fiber, in the sources and in the headers they include from below their directories or the
+working directory, and adds #include <cppless/fiber.hpp>. Prints the difference and changes nothing,
+unless told to with --write. Give all sources that share futures in one run."""
+
+EPILOG = """\
+Left alone, with a note that says why, together with everything whose type depends on it:
+  - std::launch::deferred, and policies known only when the program runs;
+  - tasks that use thread_local data or the id of their thread, that wait with a condition variable,
+    latch, barrier or semaphore, or for a future while they hold a lock;
+  - what macros write, what files of others declare, what sources not given define.
+
+The difference goes to standard output (for `patch -p1` or `git apply`), all else to standard error.
+Exit status: 0 done, also if there was nothing to do; 1 if a source does not compile or a file cannot
+be written: then nothing is changed; 2 if the command line is wrong."""
+
+
+def add_command(add) -> None:
+    """`add(name, text)` makes a command's parser."""
+    command = add("migrate", TEXT)
+    command.usage = "cppless migrate SOURCE.cpp... [options] [-- COMPILER FLAGS...]"
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.description, command.epilog = DESCRIPTION, EPILOG
+    command.add_argument("sources", nargs="+", metavar="SOURCE.cpp")
+    command.add_argument("--write", action="store_true", help="change the files")
+    command.add_argument("-p", metavar="DIRECTORY", dest="build_directory",
+                         help="compile_commands.json is there (default: in the first source's directory or "
+                              "above); instead, flags may follow --; without either: -std=c++20")
+    command.set_defaults(action=migrate_command)
+
+
+def migrate_command(options: argparse.Namespace, flags: list[str], progress: Progress) -> int:
+    words = [str(build(progress)), "--library", str(packages.repository() / "library" / "include")]
+    words += ["--write"] if options.write else []
+    words += ["-p", options.build_directory] if options.build_directory else []
+    words += [*options.sources, *(["--", *flags] if flags else [])]
+    progress.command(words)
+    sys.stdout.flush()
+    os.execv(words[0], words)
+
+
+def build(progress: Progress) -> Path:
+    """The rewriter's executable, built once per content of its sources and compiler version."""
+    version = compiler_version()
+    if version is None or packages.missing("migrate"):
+        packages.ensure("migrate")
+        version = compiler_version()
+        if version is None:
+            raise Problem(f"{COMPILER} is still not found", "check PATH")
+    root = packages.repository()
+    parts: list[str | bytes] = [version]
+    for file in sources(root):
+        parts += [str(file.relative_to(root)), file.read_bytes()]
+    entry = cache.directory() / "migrate" / cache.content_hash(parts)
+    cache.fill(entry, lambda prefix: _build(root, prefix, progress), progress)
+    cache.mark_used(entry)
+    cache.remove_unused(entry.parent)
+    return entry / "cppless-migrate"
+
+
+def sources(root: Path) -> Iterator[Path]:
+    for file in sorted((root / "migrate").iterdir()):
+        if file.suffix in (".cpp", ".hpp", ".txt"):
+            yield file
+
+
+def _build(root: Path, prefix: Path, progress: Progress) -> None:
+    work = str(prefix / "build")
+    with progress.step("building cppless migrate (once)"):
+        for words in (["cmake", "-S", str(root / "migrate"), "-B", work, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                       f"-DCMAKE_CXX_COMPILER={COMPILER}"],
+                      ["cmake", "--build", work]):
+            progress.command(words)
+            result = run_tool(words)
+            if result.returncode != 0:
+                log = prefix.with_suffix(".log")
+                log.write_text(result.stdout, "utf-8", "surrogateescape")
+                tail = "\n".join(result.stdout.splitlines()[-30:])
+                raise Problem(f"building cppless migrate failed:\n{tail}\n(all of it: {log})")
+    shutil.move(os.path.join(work, "cppless-migrate"), prefix / "cppless-migrate")
+    shutil.rmtree(work, ignore_errors=True)

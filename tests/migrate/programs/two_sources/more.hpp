@@ -1,0 +1,6 @@
+#pragma once
+#ifdef NEVER
+#include <never>
+#endif
+#include <future>
+using result = std::shared_future<int>;
