@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -78,6 +77,7 @@ void finish_current() {
 }  // namespace
 
 constinit std::atomic<trace_file*> trace_file::current_{nullptr};
+constinit trace_file* trace_file::made_ = nullptr;
 
 void trace_file::start() noexcept {
   static const bool done = [] {
@@ -87,9 +87,9 @@ void trace_file::start() noexcept {
     if (taken.empty()) return true;
     try {
       // For ever: whatever ends last may still have something to trace.
-      auto* const made = new trace_file(taken);
-      current_.store(made, std::memory_order_release);
-      made->end_with_process();
+      made_ = new trace_file(taken);
+      current_.store(made_, std::memory_order_release);
+      made_->end_with_process();
       is_tracing.store(true, std::memory_order_relaxed);
     } catch (const error& reason) {
       std::fprintf(stderr, "cppless: this run is not traced: %s\n", reason.what());
@@ -126,12 +126,10 @@ void trace_file::write_head() {
 void trace_file::end_with_process() noexcept {
   std::atexit(&finish_current);
   std::at_quick_exit(&finish_current);
-  // A child made by fork has copies of the buffers, whose contents are its parent's to write. It keeps
-  // them: nobody knows what its parent's other threads were doing with them.
+  // A child made by fork has copies of the buffers, whose contents are its parent's to write.
   ::pthread_atfork(nullptr, nullptr, [] {
-    static std::atomic<trace_file*> of_parent;
     is_tracing.store(false, std::memory_order_relaxed);
-    of_parent.store(current_.exchange(nullptr));
+    current_.store(nullptr, std::memory_order_relaxed);
   });
   for (const int number : fatal_signals) {
     struct sigaction now {};
@@ -159,7 +157,6 @@ trace_buffer* trace_file::buffer_of_this_thread() {
     while (!buffers_.compare_exchange_weak(at->next, at, std::memory_order_release)) {
     }
   }
-  at->thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
   return buffer_here = at;
 }
 

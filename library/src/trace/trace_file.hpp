@@ -26,7 +26,6 @@ struct trace_buffer {
   std::atomic<bool> is_busy{false};       ///< Somebody writes to it or empties it.
   std::atomic<std::size_t> committed{0};  ///< Bytes of whole events.
   std::atomic<bool> is_free{false};       ///< Its thread has ended.
-  std::uint64_t thread = 0;
   std::uint64_t flushed_ns = 0;           ///< When it was emptied last, on the trace's clock.
   trace_buffer* next = nullptr;
   char text[capacity];
@@ -68,6 +67,7 @@ class trace_file {
   void end_with_process() noexcept;
 
   static std::atomic<trace_file*> current_;
+  static trace_file* made_;  ///< The same; also in children made by fork, which trace nothing.
 
   const std::string path_;
   file_descriptor file_;
