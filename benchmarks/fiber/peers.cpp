@@ -67,7 +67,8 @@ std::vector<peer> peers() {
   std::printf("   without LLVM's OpenMP: libomp-19-dev is not installed\n");
 #endif
 #ifdef BENCH_BOOST_FIBER
-  found.push_back({"Boost.Fiber async", fib_boost_fiber, 22});
+  // Its work stealing can be set up but once in a process.
+  found.push_back({"Boost.Fiber async", fib_boost_fiber, 22, 1});
 #else
   std::printf("   without Boost.Fiber: libboost-fiber1.81-dev is not installed\n");
 #endif

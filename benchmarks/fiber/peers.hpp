@@ -2,8 +2,8 @@
 #pragma once
 
 /// What cppless's futures are compared with. Each that is installed is a source of its own; those
-/// that are not are named at the start. OpenMP's two runtimes cannot be in one process, so that they
-/// are programs of their own.
+/// that are not are named at the start. OpenMP's two runtimes cannot be in one process, so that
+/// they are programs of their own.
 
 #include <vector>
 
@@ -29,6 +29,7 @@ struct peer {
   const char* name;
   peer_fib fib;
   long size;  // n that takes it some tenths of a second
+  unsigned most_workers = 1000;
 };
 
 double fib_onetbb(long n, unsigned workers, long& answer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a task costs: 100,000 that do nothing, and 100,000 of which each waits for a promise that is
-/// kept only once it has parked. Of the peers those that the slides compare with.
+/// What a task costs: 100,000 that do nothing, and 100,000 of which each waits for a promise that
+/// is kept only once it has parked. Of the peers those that the slides compare with.
 
 #include <memory>
 #include <string>
@@ -23,8 +23,8 @@ namespace fiber = cppless::fiber;
 
 constexpr int count = 100'000;
 constexpr int threads = 2'000;  // a thread costs that much more
-/// So many wait at once; their stacks are used again by the next.
-constexpr int batch = 100;
+/// So many are there at once, and their stacks are used again by the next.
+constexpr int batch = 10, many = 100;
 
 using work = long (*)();
 
@@ -37,6 +37,7 @@ long make_futures() {
   return sum;
 }
 
+template <int batch>
 long make_futures_in_batches() {
   std::vector<fiber::future<long>> futures;
   long sum = 0;
@@ -49,6 +50,7 @@ long make_futures_in_batches() {
   return sum;
 }
 
+template <int batch>
 long park_and_wake() {
   long sum = 0;
   for (long i = 0; i < count; i += batch) {
@@ -141,10 +143,12 @@ implementation on_worker(std::string name, work function) {
 int main(int argc, char** argv) {
   suite suite{"fiber_tasks", argc, argv};
   std::vector<implementation> made = {
-      on_worker("cppless", make_futures_in_batches),
+      on_worker("cppless", make_futures_in_batches<batch>),
       on_worker("cppless, 100,000 futures at once", make_futures),
       on_thread("std::thread", make_threads, threads)};
-  std::vector<implementation> parked = {on_worker("cppless", park_and_wake)};
+  std::vector<implementation> parked = {
+      on_worker("cppless", park_and_wake<batch>),
+      on_worker("cppless, 100 at once", park_and_wake<many>)};
 #ifdef BENCH_BOOST_FIBER
   made.push_back(on_thread("Boost.Fiber", make_boost_fibers, count));
   parked.push_back(on_thread("Boost.Fiber", park_boost_fibers, count));

@@ -47,8 +47,8 @@ class alignment {
 
   int best() const { return *std::max_element(best_.begin(), best_.end()); }
 
-  /// After its left and its upper neighbour.
-  void compute(int row, int column) {
+  /// After its left and its upper neighbour. Not inlined: it must be the same code for all.
+  [[gnu::noinline]] void compute(int row, int column) {
     constexpr int match = 3, mismatch = -3, gap = -2;
     const int top = begin_of(row, rows_), bottom = begin_of(row + 1, rows_);
     const int left = begin_of(column, columns_), right = begin_of(column + 1, columns_);

@@ -28,6 +28,7 @@ struct processor : worker {
   scheduler* of = nullptr;        // null: not a worker
   fiber_record* fiber = nullptr;  // whose stack is in use; null on a thread's own
   fiber_record native;            // the thread's own stack
+  exceptions_in_flight* exceptions = nullptr;  // the thread's
   departure departed;
   fiber_record* origin = nullptr;    // of the latest switch
   fiber_record* arriving = nullptr;  // its target

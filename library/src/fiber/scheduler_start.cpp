@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cxxabi.h>
+#include <pthread.h>
+
 #include <mutex>
 #include <string>
 
@@ -7,8 +10,7 @@
 #include "base/fence.hpp"
 #include "base/futex.hpp"
 #include "fiber/overflow.hpp"
-#include "fiber/sanitizers.hpp"
-#include "fiber/scheduler.hpp"
+#include "fiber/switching.hpp"
 
 namespace cppless::fiber::detail {
 
@@ -54,6 +56,8 @@ void scheduler::end() noexcept {
 void scheduler::run_worker(processor& self) noexcept {
   const signal_stack for_overflows;
   self.of = this;
+  self.exceptions = reinterpret_cast<exceptions_in_flight*>(abi::__cxa_get_globals());
+  ::pthread_setname_np(::pthread_self(), "cppless-fiber");
   adopt_thread_stack(self.native);
   switch_to(self, fresh_stack(self), {});
   while (self.spare != nullptr) {

@@ -10,6 +10,12 @@
 
 namespace cppless::fiber::detail {
 
+/// What the C++ runtime keeps per thread, as its ABI lays it out, and has to go with the fiber.
+struct exceptions_in_flight {
+  void* caught = nullptr;
+  unsigned int uncaught = 0;
+};
+
 /// A stack and what is needed to go on with it. Lies at the stack's own upper end, so that a parked
 /// fiber whose frames are small costs one page. tools/gdb/fibers.py knows the first four members.
 struct fiber_record {
@@ -21,8 +27,7 @@ struct fiber_record {
   std::byte* low = nullptr;    // the lowest usable byte
   std::byte* high = nullptr;   // the end of the stack, where this record begins
   fiber_record* next = nullptr;
-  void* caught_exceptions = nullptr;      // the C++ runtime keeps these per thread
-  unsigned int uncaught_exceptions = 0;
+  exceptions_in_flight exceptions;
   void* tsan_fiber = nullptr;
   void* asan_fake_stack = nullptr;
 };
@@ -47,6 +52,7 @@ class stack_pool {
  private:
   static constexpr std::size_t per_slab = 64;
 
+  std::byte* record_place(std::byte* slab, std::size_t index) const noexcept;
   fiber_record& next_of_slab();
   void protect(std::byte* page);
 

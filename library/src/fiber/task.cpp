@@ -9,7 +9,7 @@
 namespace cppless::fiber::detail {
 
 void task::lock() noexcept {
-  for (int turn = 0; marks.fetch_or(locked, std::memory_order_acquire) & locked; ++turn) {
+  for (int turn = 0; marks.fetch_or(locked, std::memory_order_seq_cst) & locked; ++turn) {
     cppless::detail::spin_turn(turn);
   }
 }
@@ -26,7 +26,7 @@ bool task::listen(listener& who) noexcept {
 
 bool task::stop_listening(listener& who) noexcept {
   lock();
-  std::uintptr_t first = state.load(std::memory_order_acquire);
+  std::uintptr_t first = state.load(std::memory_order_seq_cst);
   bool found = false;
   if (first == reinterpret_cast<std::uintptr_t>(&who)) {
     // Fails if the task is just being completed, or if somebody else has come to the front.
@@ -55,10 +55,13 @@ void task::start_if_deferred() {
 }
 
 void task::complete() noexcept {
-  const std::uintptr_t before = state.exchange(done, std::memory_order_acq_rel);
+  const std::uintptr_t before = state.exchange(done, std::memory_order_seq_cst);
   if (before == pending) [[likely]] return;
-  lock();  // lets whoever is taking itself out of the list finish
-  unlock();
+  // Whoever has begun to take itself out of the list has locked it before the exchange, or sees
+  // that the task is done.
+  for (int turn = 0; marks.load(std::memory_order_seq_cst) & locked; ++turn) {
+    cppless::detail::spin_turn(turn);
+  }
   for (listener* each = reinterpret_cast<listener*>(before); each != nullptr;) {
     listener* const next = each->next;
     each->notify(*each);

@@ -5,9 +5,29 @@
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
-#include "fiber/scheduler.hpp"
+#include "fiber/switching.hpp"
 
 namespace cppless::fiber::detail {
+
+/// One wait, which may end early. True if `wake` has been called.
+[[gnu::always_inline]] inline bool waiter::block(const time_point* deadline) noexcept {
+  // Given up before it began, as by a stop requested earlier: that is this wait's end.
+  if (state_.load(std::memory_order_acquire) != running) return has_come();
+  worker* const self = current();
+  processor* const mine = static_cast<processor*>(self);
+  if (mine == nullptr || mine->fiber == nullptr) return block_thread(deadline);
+  fiber_ = mine->fiber;
+  scheduler& of = *mine->of;
+  if (deadline == nullptr) {
+    of.park(*mine, *this);
+  } else {
+    timers::timer timer{*this};
+    of.clock().add(timer, *deadline);
+    of.park(*mine, *this);
+    of.clock().remove(timer);
+  }
+  return has_come();
+}
 
 void waiter::wait() noexcept {
   while (!block(nullptr)) {
@@ -28,26 +48,6 @@ bool waiter::wait_until(time_point deadline, const std::stop_token& stop) noexce
   // returns.
   const std::stop_callback tell(stop, [this] { give_up(); });
   return block(deadline == time_point::max() ? nullptr : &deadline);
-}
-
-/// One wait, which may end early. True if `wake` has been called.
-bool waiter::block(const time_point* deadline) noexcept {
-  // Given up before it began, as by a stop requested earlier: that is this wait's end.
-  if (state_.load(std::memory_order_acquire) != running) return has_come();
-  worker* const self = current();
-  processor* const mine = static_cast<processor*>(self);
-  if (mine == nullptr || mine->fiber == nullptr) return block_thread(deadline);
-  fiber_ = mine->fiber;
-  scheduler& of = *mine->of;
-  if (deadline == nullptr) {
-    of.park(*mine, *this);
-  } else {
-    timers::timer timer{*this};
-    of.clock().add(timer, *deadline);
-    of.park(*mine, *this);
-    of.clock().remove(timer);
-  }
-  return has_come();
 }
 
 bool waiter::block_thread(const time_point* deadline) noexcept {

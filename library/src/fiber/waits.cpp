@@ -28,8 +28,9 @@ struct done_waiter : listener, waiter {
 }  // namespace
 
 void wait_until_done(task& wanted) noexcept {
-  std::uintptr_t expected = task::deferred;
-  if (wanted.state.compare_exchange_strong(expected, task::pending, std::memory_order_acq_rel)) {
+  std::uintptr_t expected = wanted.state.load(std::memory_order_acquire);
+  if (expected == task::deferred &&
+      wanted.state.compare_exchange_strong(expected, task::pending, std::memory_order_acq_rel)) {
     run_in_place(wanted);
     return;
   }

@@ -62,7 +62,7 @@ class promise_base {
     promised<T>& mine = state();
     if (is_retrieved_) throw_future_error(std::future_errc::future_already_retrieved);
     is_retrieved_ = true;
-    mine.references.fetch_add(1, std::memory_order_relaxed);
+    mine.references.store(2, std::memory_order_relaxed);  // nobody else knows it yet
     return future<T>(mine);
   }
 
