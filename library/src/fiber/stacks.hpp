@@ -17,7 +17,7 @@ struct exceptions_in_flight {
 };
 
 /// A stack and what is needed to go on with it. Lies at the stack's own upper end, so that a parked
-/// fiber whose frames are small costs one page. tools/gdb/fibers.py knows the first four members.
+/// fiber whose frames are small costs one page.
 struct fiber_record {
   enum status : std::uint64_t { unused, active, is_parked, ready };
 
