@@ -27,7 +27,8 @@ def sources_of(*rooms):
             if not path.name.endswith(("_test.cpp", "_main.cpp"))]
 
 
-# name: (sources of the library beside those of the base and wire rooms, longest input)
+# name: (sources of the library beside those of the COMMON rooms, longest input)
+COMMON = ("base", "wire", "trace", "task")
 TARGETS = {
     "values": ([], 4096),
     "objects": ([], 4096),
@@ -35,9 +36,8 @@ TARGETS = {
     "json_structured": ([], 4096),
     "runtime_reply": (["lambda/runtime_reply.cpp"], 65536),
     "lambda_texts": (["lambda/answer.cpp", "lambda/credentials_json.cpp", "lambda/runtime_request.cpp",
-                      "lambda/shared_config.cpp", "lambda/sha256.cpp", "lambda/signature.cpp", "http/url.cpp",
-                      *sources_of("trace", "task")], 4096),
-    "worker_frames": (sources_of("trace", "task", "process"), 1024),
+                      "lambda/shared_config.cpp", "lambda/sha256.cpp", "lambda/signature.cpp", "http/url.cpp"], 4096),
+    "worker_frames": (sources_of("process"), 1024),
 }
 
 # Parsers of the local cloud, where its libraries are installed: (its sources, longest input).
@@ -73,6 +73,8 @@ def build(compiler, folder, names):
     flags = ["-std=c++20", "-O1", "-g", "-fsanitize=fuzzer-no-link,address,undefined",
              "-fno-sanitize-recover=undefined", f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
 
+    archive = folder / "common.a"
+
     def compile_common(source):
         target = folder / f"common-{source.parent.name}-{source.stem}.o"
         if run([compiler, *flags, "-c", source, "-o", target]) != 0:
@@ -84,14 +86,17 @@ def build(compiler, folder, names):
         if name in PLATFORM_TARGETS:
             mine = [f"-I{PLATFORM}"]  # first: rooms of both have equal names
             extra = [*[PLATFORM / f"{source}.cpp" for source in TARGETS[name][0]], *PLATFORM_LIBRARIES]
-        if run([compiler, *mine, *flags, "-fsanitize=fuzzer", HERE / f"{name}.cpp", *extra, *common,
+        if run([compiler, *mine, *flags, "-fsanitize=fuzzer", HERE / f"{name}.cpp", *extra, archive,
                 "-o", folder / name, "-lcrypto"]) != 0:
             raise RuntimeError(f"{name} does not compile")
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
-            common = list(pool.map(compile_common, [*map((LIBRARY / "src").joinpath, sources_of("base", "wire")),
+            common = list(pool.map(compile_common, [*map((LIBRARY / "src").joinpath, sources_of(*COMMON)),
                                                   HERE / "driver.cpp"]))
+            archive.unlink(missing_ok=True)
+            if run(["ar", "rcs", archive, *common]) != 0:
+                raise RuntimeError("what the targets share cannot be put together")
             list(pool.map(compile_target, names))
         except RuntimeError as error:
             pool.shutdown(cancel_futures=True)
