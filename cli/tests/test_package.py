@@ -14,6 +14,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 import urllib.request
 import zipfile
@@ -64,9 +65,11 @@ def request(*numbers: int) -> bytes:
 def result(answer: bytes) -> tuple[bool, bytes]:
     """Whether it was a cold start, and the returned value."""
     data = base64.b64decode(json.loads(answer), validate=True)
-    form, cold, _, memory = struct.unpack_from("<BBQQ", data)
-    assert form == 1 and memory > 100_000, (form, memory)
-    return bool(cold), data[18:]
+    head = struct.Struct("<BBQQQ")
+    form, flags, _, memory, began = head.unpack_from(data)
+    assert form == 2 and memory > 100_000, (form, memory)
+    assert abs(began / 1e9 - time.time()) < 3600, began
+    return bool(flags & 1), data[head.size:]
 
 
 class PackageTest(CommandTest):
