@@ -16,7 +16,8 @@ from .progress import Progress
 from .runtime_api import function
 from .summary import count, duration
 
-HEAD = struct.Struct("<BBQQ")  # docs/formats/functions.md
+HEAD = struct.Struct("<BBQQQ")  # docs/formats/functions.md
+UPDATES = 2  # of shared variables follow the result
 
 
 def payload(text: str | None, file: str | None) -> bytes:
@@ -69,13 +70,16 @@ def show(answer: bytes, failed: bool, progress: Progress) -> int:
         return 1
     try:
         data = base64.b64decode(json.loads(answer), validate=True)
-        form, cold, run_ns, memory = HEAD.unpack_from(data)
+        form, flags, run_ns, memory, _ = HEAD.unpack_from(data)
     except (ValueError, TypeError, struct.error):
         return 0  # of a function that is not ours
-    if form == 1:
+    if form == 2:
         result = data[HEAD.size:]
+        if flags & UPDATES and len(result) >= 4:
+            (updates,) = struct.unpack("<I", result[-4:])
+            result = result[:len(result) - 4 - 16 * updates]
         shown = result[:32].hex(" ") + (" ..." if len(result) > 32 else "")
         progress.say(f"{duration(run_ns)} in the task, {memory / 2**20:.1f} MB at most, "
-                     f"{'cold' if cold else 'warm'}; result of {count(len(result), 'byte')}"
+                     f"{'cold' if flags & 1 else 'warm'}; result of {count(len(result), 'byte')}"
                      f"{': ' + shown if result else ''}")
     return 0

@@ -76,6 +76,7 @@ def start_moto() -> tuple[subprocess.Popen[bytes], str]:
 @contextlib.contextmanager
 def local_cloud() -> Iterator[local.Running]:
     """A cloud of the caller's own, which is stopped in the end. What this process starts finds it."""
+    os.environ["XDG_CACHE_HOME"] = str(CACHE.parent)  # where the other tests have built it
     with tempfile.TemporaryDirectory(prefix="cppless-platform-") as directory:
         state = Path(directory)
         cloud = local.start(state, ["--port", "0", "--tls-port", "0"], Progress())
