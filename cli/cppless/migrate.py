@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
-from pathlib import Path
-from typing import Iterator
 
-from . import cache, packages
-from .problem import Problem
-from .process import run_tool
+from . import packages
+from .native_tool import NativeTool
 from .progress import Progress
-from .toolchain import COMPILER, compiler_version
+
+REWRITER = NativeTool("cppless migrate", "migrate", "cppless-migrate", "cppless_migrate", ("migrate",), "migrate")
 
 TEXT = "Turn std::async, std::future, std::shared_future, std::promise and std::packaged_task into fibers."
 
@@ -51,52 +48,10 @@ def add_command(add) -> None:
 
 
 def migrate_command(options: argparse.Namespace, flags: list[str], progress: Progress) -> int:
-    words = [str(build(progress)), "--library", str(packages.repository() / "library" / "include")]
+    words = [str(REWRITER.build(progress)), "--library", str(packages.repository() / "library" / "include")]
     words += ["--write"] if options.write else []
     words += ["-p", options.build_directory] if options.build_directory else []
     words += [*options.sources, *(["--", *flags] if flags else [])]
     progress.command(words)
     sys.stdout.flush()
     os.execv(words[0], words)
-
-
-def build(progress: Progress) -> Path:
-    """The rewriter's executable, built once per content of its sources and compiler version."""
-    version = compiler_version()
-    if version is None or packages.missing("migrate"):
-        packages.ensure("migrate")
-        version = compiler_version()
-        if version is None:
-            raise Problem(f"{COMPILER} is still not found", "check PATH")
-    root = packages.repository()
-    parts: list[str | bytes] = [version]
-    for file in sources(root):
-        parts += [str(file.relative_to(root)), file.read_bytes()]
-    entry = cache.directory() / "migrate" / cache.content_hash(parts)
-    cache.fill(entry, lambda prefix: _build(root, prefix, progress), progress)
-    cache.mark_used(entry)
-    cache.remove_unused(entry.parent)
-    return entry / "cppless-migrate"
-
-
-def sources(root: Path) -> Iterator[Path]:
-    for file in sorted((root / "migrate").iterdir()):
-        if file.suffix in (".cpp", ".hpp", ".txt"):
-            yield file
-
-
-def _build(root: Path, prefix: Path, progress: Progress) -> None:
-    work = str(prefix / "build")
-    with progress.step("building cppless migrate (once)"):
-        for words in (["cmake", "-S", str(root / "migrate"), "-B", work, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                       f"-DCMAKE_CXX_COMPILER={COMPILER}"],
-                      ["cmake", "--build", work]):
-            progress.command(words)
-            result = run_tool(words)
-            if result.returncode != 0:
-                log = prefix.with_suffix(".log")
-                log.write_text(result.stdout, "utf-8", "surrogateescape")
-                tail = "\n".join(result.stdout.splitlines()[-30:])
-                raise Problem(f"building cppless migrate failed:\n{tail}\n(all of it: {log})")
-    shutil.move(os.path.join(work, "cppless-migrate"), prefix / "cppless-migrate")
-    shutil.rmtree(work, ignore_errors=True)

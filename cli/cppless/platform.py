@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,14 +16,14 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator
 
-from . import cache, packages
+from . import cache
+from .native_tool import NativeTool
 from .problem import Problem
 from .process import run_tool
 from .progress import Progress
-from .toolchain import COMPILER, compiler_version
 
+SERVER = NativeTool("the local cloud", "platform", "cppless-platform", "cppless_platform", ("run", "platform"), "platforms")
 START_SECONDS = 30
 STOP_SECONDS = 20
 
@@ -150,46 +149,8 @@ def stop(state: Path) -> bool:
 
 
 def build(progress: Progress) -> Path:
-    """The server's executable, built once per content of its sources and compiler version."""
-    version = compiler_version()
-    if version is None or packages.missing("platform"):
-        packages.ensure("run")
-        packages.ensure("platform")
-        version = compiler_version()
-        if version is None:
-            raise Problem(f"{COMPILER} is still not found", "check PATH")
-    root = packages.repository()
-    parts: list[str | bytes] = [version]
-    for file in sources(root):
-        parts += [str(file.relative_to(root)), file.read_bytes()]
-    entry = cache.directory() / "platforms" / cache.content_hash(parts)
-    cache.fill(entry, lambda prefix: _build(root, prefix, progress), progress)
-    cache.mark_used(entry)
-    cache.remove_unused(entry.parent)
-    return entry / "cppless-platform"
-
-
-def sources(root: Path) -> Iterator[Path]:
-    for file in sorted((root / "platform").rglob("*")):
-        if file.suffix in (".cpp", ".hpp", ".txt", ".html") and not file.name.endswith("_test.cpp"):
-            yield file
-
-
-def _build(root: Path, prefix: Path, progress: Progress) -> None:
-    work = str(prefix / "build")
-    with progress.step("building the local cloud (once)"):
-        for words in (["cmake", "-S", str(root / "platform"), "-B", work, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                       f"-DCMAKE_CXX_COMPILER={COMPILER}"],
-                      ["cmake", "--build", work, "--target", "cppless_platform"]):
-            progress.command(words)
-            result = run_tool(words)
-            if result.returncode != 0:
-                log = prefix.with_suffix(".log")
-                log.write_text(result.stdout, "utf-8", "surrogateescape")
-                tail = "\n".join(result.stdout.splitlines()[-30:])
-                raise Problem(f"building the local cloud failed:\n{tail}\n(all of it: {log})")
-    shutil.move(os.path.join(work, "cppless-platform"), prefix / "cppless-platform")
-    shutil.rmtree(work, ignore_errors=True)
+    """The server's executable."""
+    return SERVER.build(progress)
 
 
 def moto_server() -> Path:

@@ -7,7 +7,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from . import cache, musl, packages
 from .problem import Problem
@@ -139,24 +139,28 @@ def _build(toolchain: Toolchain, progress: Progress, plugin: Path | None) -> Non
     options = _cross_options(toolchain.target, plugin) if plugin else ["-DCPPLESS_BUILD_PLUGIN=ON"]
     what = f"library for {toolchain.target}" if plugin else "plugin and library"
     with progress.step(f"building the cppless {what} (once)"):
-        for words in (
-                ["cmake", "-S", root, "-B", work, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                 f"-DCMAKE_CXX_COMPILER={COMPILER}", "-DCMAKE_INSTALL_LIBDIR=lib",
-                 f"-DCMAKE_INSTALL_PREFIX={prefix}", *options,
-                 "-DBUILD_SHARED_LIBS=OFF", "-DCPPLESS_BUILD_TESTS=OFF",
-                 "-DCPPLESS_BUILD_EXAMPLES=OFF"],
-                ["cmake", "--build", work],
-                ["cmake", "--install", work, *([] if plugin else ["--strip"])]):
-            progress.command(words)
-            result = run_tool(words)
-            if result.returncode != 0:
-                log = prefix.with_suffix(".log")
-                log.write_text(result.stdout, "utf-8", "surrogateescape")
-                tail = "\n".join(result.stdout.splitlines()[-30:])
-                raise Problem(f"building cppless failed:\n{tail}\n(all of it: {log})")
+        run_cmake([["-S", root, "-B", work, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                    f"-DCMAKE_CXX_COMPILER={COMPILER}", "-DCMAKE_INSTALL_LIBDIR=lib",
+                    f"-DCMAKE_INSTALL_PREFIX={prefix}", *options,
+                    "-DBUILD_SHARED_LIBS=OFF", "-DCPPLESS_BUILD_TESTS=OFF",
+                    "-DCPPLESS_BUILD_EXAMPLES=OFF"],
+                   ["--build", work],
+                   ["--install", work, *([] if plugin else ["--strip"])]], "cppless", prefix, progress)
     shutil.rmtree(work, ignore_errors=True)
     if not plugin:
         precompile(toolchain, progress)
+
+
+def run_cmake(runs: Sequence[Sequence[str]], what: str, prefix: Path, progress: Progress) -> None:
+    """CMake once for each list of words. The output of one that fails is kept beside `prefix`."""
+    for words in (["cmake", *run] for run in runs):
+        progress.command(words)
+        result = run_tool(words)
+        if result.returncode != 0:
+            log = prefix.with_suffix(".log")
+            log.write_text(result.stdout, "utf-8", "surrogateescape")
+            tail = "\n".join(result.stdout.splitlines()[-30:])
+            raise Problem(f"building {what} failed:\n{tail}\n(all of it: {log})")
 
 
 def _cross_options(target: str, plugin: Path) -> list[str]:
