@@ -23,12 +23,12 @@ from .process import run_tool
 from .progress import Progress
 
 ZIG = "0.14.1"
-FORMAT = "2"  # of the sysroot
+FORMAT = "3"  # of the sysroot
 TRIPLE = "x86_64-linux-musl"
 HEADERS = ("any-linux-any", "x86-linux-any", "generic-musl", TRIPLE)  # later ones replace earlier ones
 OURS = ("cereal", "boost")  # header-only, and not to be looked for beside glibc's headers
-# How zig builds libc++ and compiles against it.
-DEFINITIONS = ("_LIBCPP_HAS_MUSL_LIBC", "_LIBCPP_DISABLE_VISIBILITY_ANNOTATIONS",
+# How zig builds libc++ and compiles against it; std::stop_token is one of its experimental parts.
+DEFINITIONS = ("_LIBCPP_ENABLE_EXPERIMENTAL", "_LIBCPP_HAS_MUSL_LIBC", "_LIBCPP_DISABLE_VISIBILITY_ANNOTATIONS",
                "_LIBCPP_HAS_NO_VENDOR_AVAILABILITY_ANNOTATIONS", "_LIBCXXABI_DISABLE_VISIBILITY_ANNOTATIONS",
                "_LIBCPP_PSTL_BACKEND_SERIAL", "_LIBCPP_ABI_VERSION=1", "_LIBCPP_ABI_NAMESPACE=__1",
                "_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE")

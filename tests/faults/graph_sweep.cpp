@@ -8,9 +8,7 @@
 // 1 in 20 returns a graph of its own. Graphs take turns between the two executors.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
-#include <cstring>
 #include <iostream>
 #include <random>
 #include <stdexcept>
@@ -20,6 +18,7 @@
 
 #include <cppless/cppless.hpp>
 
+#include "command_line.hpp"
 #include "killer.hpp"
 
 using namespace std::chrono_literals;
@@ -36,12 +35,6 @@ enum class kind { plain, throws, late, dies, expands };
 constexpr const char* names[] = {"plain", "throws", "late", "dies", "expands"};
 
 using value = std::vector<std::uint64_t>;
-
-struct options {
-  int tasks = 10'000;
-  unsigned seed = 1;
-  unsigned workers = 8;
-};
 
 int fail(const std::string& text) {
   std::cerr << "graph_sweep: " << text << std::endl;
@@ -81,7 +74,7 @@ struct node {
 
 class sweep {
  public:
-  explicit sweep(const options& chosen) : options_(chosen), random_(chosen.seed) {}
+  explicit sweep(const sweep_options& chosen) : options_(chosen), random_(chosen.seed) {}
 
   int run() {
     const auto begin = std::chrono::steady_clock::now();
@@ -214,26 +207,16 @@ class sweep {
     return wrong_ == 0 ? 0 : 1;
   }
 
-  options options_;
+  sweep_options options_;
   std::minstd_rand random_;
   int next_ = 0;
   int wrong_ = 0;
   std::array<int, 5> counts_{};
 };
 
-int parse(int argc, char** argv, options& to) {
-  const auto number = [&](int& at, auto& value) {
-    const char* const text = at + 1 < argc ? argv[++at] : "";
-    const char* const end = text + std::strlen(text);
-    return std::from_chars(text, end, value).ptr == end && end != text && value > 0;
-  };
+int parse(int argc, char** argv, sweep_options& to) {
   for (int at = 1; at < argc; ++at) {
-    const std::string name = argv[at];
-    const bool known = name == "--tasks"     ? number(at, to.tasks)
-                       : name == "--seed"    ? number(at, to.seed)
-                       : name == "--workers" ? number(at, to.workers)
-                                             : false;
-    if (!known) {
+    if (!to.take(argc, argv, at)) {
       std::cerr << "usage: graph_sweep [--tasks N] [--seed S] [--workers W]\n";
       return 2;
     }
@@ -244,7 +227,7 @@ int parse(int argc, char** argv, options& to) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  options chosen;
+  sweep_options chosen;
   if (const int code = parse(argc, argv, chosen); code != 0) return code;
   try {
     return sweep(chosen).run();

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <iostream>
@@ -24,6 +23,7 @@
 
 #include <cppless/cppless.hpp>
 
+#include "command_line.hpp"
 #include "killer.hpp"
 
 using namespace std::chrono_literals;
@@ -39,10 +39,7 @@ using sized = lambda::config<lambda::with_attempts<100>, lambda::with_memory<64>
 enum class kind { plain, large, nested, throws, late, greedy };
 constexpr const char* names[] = {"plain", "large", "nested", "throws", "late", "greedy"};
 
-struct options {
-  int tasks = 10'000;
-  unsigned seed = 1;
-  unsigned workers = 8;
+struct options : sweep_options {
   bool gigabyte = false;
 };
 
@@ -262,18 +259,10 @@ int send_gigabyte() {
 }
 
 int parse(int argc, char** argv, options& to) {
-  const auto number = [&](int& at, auto& value) {
-    const char* const text = at + 1 < argc ? argv[++at] : "";
-    const char* const end = text + std::strlen(text);
-    return std::from_chars(text, end, value).ptr == end && end != text && value > 0;
-  };
   for (int at = 1; at < argc; ++at) {
-    const std::string name = argv[at];
-    const bool known = name == "--tasks"     ? number(at, to.tasks)
-                       : name == "--seed"    ? number(at, to.seed)
-                       : name == "--workers" ? number(at, to.workers)
-                                             : (to.gigabyte = name == "--gigabyte");
-    if (!known) {
+    const bool is_gigabyte = std::strcmp(argv[at], "--gigabyte") == 0;
+    to.gigabyte |= is_gigabyte;
+    if (!is_gigabyte && !to.take(argc, argv, at)) {
       std::cerr << "usage: sweep [--tasks N] [--seed S] [--workers W] [--gigabyte]\n";
       return 2;
     }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <cppless/detail/base/deadline.hpp>
 #include <cppless/detail/task/future_state.hpp>
 #include <cppless/instance.hpp>
 #include <cppless/task.hpp>
@@ -37,13 +38,8 @@ class future {
   /// Blocks at most that long. True if ready.
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> duration) const {
-    using clock = std::chrono::steady_clock;
-    const auto now = clock::now();
-    // Compared as seconds: the longest durations cannot be converted to nanoseconds.
-    const std::chrono::duration<double> left = detail::time_point::max() - now;
-    return state_->wait_until(std::chrono::duration<double>(duration) >= left
-                                  ? detail::time_point::max()
-                                  : now + std::chrono::ceil<clock::duration>(duration));
+    return state_->wait_until(
+        detail::deadline_after(std::chrono::steady_clock::now(), duration));
   }
 
   /// Blocks, then returns the result or throws the task's error. Once: the future is not valid

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <cppless/detail/base/collect.hpp>
 #include <cppless/future.hpp>
 
 namespace cppless {
@@ -19,24 +20,6 @@ using iterator_of = decltype(std::ranges::begin(std::declval<Range&>()));
 template <class Range>
 concept an_input_range =
     requires(Range& range) { std::ranges::end(range); } && std::input_iterator<iterator_of<Range>>;
-
-}  // namespace detail
-
-namespace detail {
-
-/// All results in order, once all have ended; or the first error.
-template <class T>
-auto collect(std::vector<future<T>>& futures) {
-  for (const future<T>& each : futures) each.wait();
-  if constexpr (std::is_void_v<T>) {
-    for (future<T>& each : futures) each.get();
-  } else {
-    std::vector<T> results;
-    results.reserve(futures.size());
-    for (future<T>& each : futures) results.push_back(each.get());
-    return results;
-  }
-}
 
 }  // namespace detail
 

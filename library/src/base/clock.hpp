@@ -13,6 +13,12 @@ inline std::uint64_t now_ns() noexcept {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+/// Nanoseconds since 1970 by this machine's clock, which may be set at any time.
+inline std::uint64_t wall_ns() noexcept {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+}
+
 /// One turn of a busy wait; tells the core that its sibling may run.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__)

@@ -12,6 +12,12 @@
 #include "fiber/overflow.hpp"
 #include "fiber/switching.hpp"
 
+// Of the C++ ABI; libc++abi has it too, but its header does not say so.
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
+
 namespace cppless::fiber::detail {
 
 namespace {

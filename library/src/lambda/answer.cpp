@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lambda/answer.hpp"
 
-#include <algorithm>
-#include <charconv>
-
 #include <cppless/detail/wire/binary.hpp>
 #include <cppless/detail/wire/json.hpp>
 
@@ -14,9 +11,6 @@ namespace cppless::detail {
 namespace {
 
 constexpr std::size_t longest_quote = 400;
-
-// On the word of a server that may not keep it.
-constexpr std::size_t most_reserved = 64 * 1024;
 
 // The members of a JSON object that are strings; what is no JSON object has none.
 struct members {
@@ -87,26 +81,6 @@ std::string quoted(const lambda_answer& answer) {
 }
 
 }  // namespace
-
-void lambda_answer::take_header(std::string_view name, std::string_view value) {
-  if (name == "x-amz-function-error") {
-    is_function_error = true;
-  } else if (name == "x-amzn-errortype") {
-    error_type = value.substr(0, value.find(':'));
-  } else if (name == "date" && status == 403) {
-    date = value;
-  } else if (name == "content-length") {
-    std::size_t size = 0;
-    std::from_chars(value.data(), value.data() + value.size(), size);
-    body.reserve(std::min(size, most_reserved));
-  }
-}
-
-bool lambda_answer::take_body(std::string_view some) {
-  body += some;
-  // Lambda's own limit, and room for what a server of another kind adds to it.
-  return body.size() <= most_payload + 1024 * 1024;
-}
 
 void lambda_answer::clear() {
   status = 0;

@@ -12,9 +12,6 @@ namespace cppless::detail {
 
 /// What Lambda answered to an Invoke request, as it comes in.
 struct lambda_answer {
-  void take_header(std::string_view name, std::string_view value);
-  /// False: it is larger than any answer may be.
-  bool take_body(std::string_view some);
   /// Forgets it; its memory is kept.
   void clear();
 

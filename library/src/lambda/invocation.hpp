@@ -14,24 +14,33 @@ namespace cppless::detail {
 class lambda_instance;
 struct lambda_function;
 
+/// What comes back of one Invoke request.
+class invoke_exchange : public http_exchange {
+ public:
+  void on_status(unsigned status) override { answer.status = status; }
+  void on_header(std::string_view name, std::string_view value) override;
+  bool on_body(std::string_view some) override;
+
+  lambda_answer answer;
+
+ protected:
+  ~invoke_exchange() = default;
+};
+
 class invocation;
 
 /// A second attempt at an invocation that takes suspiciously long: whichever is answered first with
 /// a result counts. The I/O thread's.
-class duplicate final : public http_exchange {
+class duplicate final : public invoke_exchange {
  public:
   explicit duplicate(invocation& of) : of_(of) {}
   ~duplicate() = default;
 
   // http_exchange
   http_request prepare() override;
-  void on_status(unsigned status) override { answer.status = status; }
-  void on_header(std::string_view name, std::string_view value) override;
-  bool on_body(std::string_view some) override;
   void on_end() override;
   void on_failure(const http_failure& failure) override;
 
-  lambda_answer answer;
   bool is_under_way = true;
 
  private:
@@ -40,7 +49,7 @@ class duplicate final : public http_exchange {
 
 /// One job on its way through Lambda. Made by the dispatching thread, then the I/O thread's; the job
 /// in it may be taken out, under the instance's lock, by whoever cancels it.
-class invocation final : public http_exchange {
+class invocation final : public invoke_exchange {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   enum class phase { queued, in_flight, waits_for_retry, concluded };
@@ -50,9 +59,6 @@ class invocation final : public http_exchange {
 
   // http_exchange
   http_request prepare() override;
-  void on_status(unsigned status) override { answer.status = status; }
-  void on_header(std::string_view name, std::string_view value) override;
-  bool on_body(std::string_view some) override;
   void on_end() override;
   void on_failure(const http_failure& failure) override;
 
@@ -71,7 +77,6 @@ class invocation final : public http_exchange {
   std::string body;
   sha256_digest body_hash;
 
-  lambda_answer answer;
   bool is_result = false;  ///< How it ended.
   failure reason{error_kind::lost, {}};
 

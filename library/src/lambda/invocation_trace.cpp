@@ -2,9 +2,9 @@
 #include "lambda/invocation_trace.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/ticks.hpp"
 #include "lambda/invocation.hpp"
 #include "task/traced_job.hpp"
@@ -14,11 +14,6 @@ namespace {
 
 // Beyond what the kernel gives to processes.
 constexpr std::uint64_t first_process = 10'000'000;
-
-std::uint64_t wall_ns() noexcept {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
-}
 
 std::uint64_t to_ticks(std::uint64_t ns) noexcept {
   constexpr std::uint64_t many = 1'000'000'000;
@@ -48,7 +43,8 @@ void trace_run(invocation& of, const result_head& head, unsigned instance) {
   std::uint64_t began = of.sent + (latest - of.sent) / 2;
   if (head.began_ns != 0) {
     const std::uint64_t now = ticks();
-    const std::uint64_t ago = to_ticks(wall_ns() - std::min(wall_ns(), head.began_ns));
+    const std::uint64_t wall = wall_ns();
+    const std::uint64_t ago = to_ticks(wall - std::min(wall, head.began_ns));
     began = now - std::min(now, ago);
   }
   trace.started = std::clamp(began, of.sent, latest);

@@ -19,7 +19,8 @@ std::size_t json_size(std::size_t bytes) { return (bytes + 2) / 3 * 4 + 2; }
 
 std::size_t shared_size(const job& of) {
   std::size_t size = 0;
-  for (const auto& each : of.shared.values) size += each->data.size();
+  if (of.shared == nullptr) return size;
+  for (const auto& each : of.shared->values) size += each->data.size();
   return size;
 }
 
@@ -27,7 +28,8 @@ std::size_t shared_size(const job& of) {
 std::size_t request_size(const job& of) {
   constexpr std::size_t names = 64;
   std::size_t size = json_size(of.payload.size());
-  for (const auto& each : of.shared.values) size += json_size(each->data.size()) + names;
+  if (of.shared == nullptr) return size;
+  for (const auto& each : of.shared->values) size += json_size(each->data.size()) + names;
   return size;
 }
 

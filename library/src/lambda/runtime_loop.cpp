@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -174,8 +173,7 @@ void runtime_loop::serve(const runtime_reply& request) {
   function_frame frame;
   frame.is_cold = std::exchange(is_cold_, false);
   std::optional<described_exception> thrown;
-  frame.began_ns = static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+  frame.began_ns = wall_ns();
   const std::uint64_t started = now_ns();
   try {
     result_.reserve(function_frame::size);

@@ -30,7 +30,13 @@ void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value) {
   std::optional<shared_place> place;
   if (sharing_scope* const scope = sharing_scope::current_) {
     place = scope->on_.place_shared(value);
-    if (place) scope->uses_.values.push_back(place->kept_by);
+    if (place) {
+      shared_uses& values = scope->uses().values;
+      const bool is_known = std::any_of(values.begin(), values.end(), [&](const auto& each) {
+        return each->key == value->key;
+      });
+      if (!is_known) values.push_back(place->kept_by);
+    }
   }
   const std::uint64_t size = value->data.size();
   const auto what = static_cast<std::uint8_t>(place ? kind::placed : kind::in_line);
@@ -46,7 +52,7 @@ void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value) {
 
 std::uint32_t sharing_scope::show(const std::shared_ptr<variable_home>& variable) {
   if (current_ == nullptr) return 0;
-  current_->uses_.variables.push_back(variable);
+  current_->uses().variables.push_back(variable);
   return current_->on_.show_variable(variable);
 }
 
@@ -59,7 +65,7 @@ void sharing_scope::keep(std::shared_ptr<void> kept) {
     throw rejected("a channel does not reach tasks on other machines: use results, or shared "
                    "variables");
   }
-  current_->uses_.others.push_back(std::move(kept));
+  current_->uses().others.push_back(std::move(kept));
 }
 
 shared_reference shared_reference::read(source& from) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/clock.hpp"
+
 namespace cppless::detail {
 namespace {
 
@@ -14,8 +16,7 @@ constexpr auto first_look = std::chrono::milliseconds(1);
 }  // namespace
 
 trace_clock::trace_clock() noexcept : begin_(tick_clock::get().read_both()), latest_(begin_.ticks) {
-  wall_ns_ = static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+  wall_ns_ = detail::wall_ns();
   std::this_thread::sleep_for(first_look);
   const tick_clock::moment now = tick_clock::get().read_both();
   compared_over_ = now.ticks - begin_.ticks;

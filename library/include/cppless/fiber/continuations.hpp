@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <cppless/detail/base/collect.hpp>
 #include <cppless/errors.hpp>
 #include <cppless/fiber/async.hpp>
 
@@ -88,15 +89,7 @@ auto future<T>::then(F&& function) {
 template <class T>
 auto when_all(std::vector<future<T>> futures) {
   return fiber::async([futures = std::move(futures)]() mutable {
-    for (future<T>& each : futures) each.wait();
-    if constexpr (std::is_void_v<T>) {
-      for (future<T>& each : futures) each.get();
-    } else {
-      std::vector<T> results;
-      results.reserve(futures.size());
-      for (future<T>& each : futures) results.push_back(each.get());
-      return results;
-    }
+    return cppless::detail::collect(futures);
   });
 }
 

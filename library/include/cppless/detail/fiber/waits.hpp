@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <type_traits>
 
+#include <cppless/detail/base/deadline.hpp>
 #include <cppless/detail/fiber/task.hpp>
 #include <cppless/detail/fiber/waiting.hpp>
 
@@ -16,12 +17,7 @@ time_point current_time() noexcept;
 /// Now and `duration`, without overflow: the longest durations mean for ever.
 template <class Rep, class Period>
 time_point deadline_in(const std::chrono::duration<Rep, Period>& duration) {
-  using clock = std::chrono::steady_clock;
-  const time_point now = current_time();
-  // Compared as seconds: the longest durations cannot be converted to nanoseconds.
-  const std::chrono::duration<double> left = time_point::max() - now;
-  if (std::chrono::duration<double>(duration) >= left) return time_point::max();
-  return now + std::chrono::ceil<clock::duration>(duration);
+  return cppless::detail::deadline_after(current_time(), duration);
 }
 
 /// The same moment of the clock that waits go by. One of another clock is translated as that stands

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include <cppless/bytes.hpp>
+#include <cppless/detail/base/deadline.hpp>
 #include <cppless/detail/wire/buffer.hpp>
 
 namespace cppless::detail {
@@ -19,11 +20,7 @@ using channel_time = std::chrono::steady_clock::time_point;
 
 template <class Rep, class Period>
 channel_time channel_deadline(std::chrono::duration<Rep, Period> most) {
-  const auto now = std::chrono::steady_clock::now();
-  const std::chrono::duration<double> left = channel_time::max() - now;
-  return std::chrono::duration<double>(most) >= left
-             ? channel_time::max()
-             : now + std::chrono::ceil<std::chrono::steady_clock::duration>(most);
+  return deadline_after(std::chrono::steady_clock::now(), most);
 }
 
 /// What stands before a message in the pipe.

@@ -84,7 +84,7 @@ class job {
 
   const entry& what;
   payload_buffer payload;
-  shared_things shared;                 ///< That the payload only names.
+  std::unique_ptr<shared_things> shared;  ///< That the payload only names; null for most.
   execution_statistics statistics;
   std::uint64_t submitted = 0;          ///< In ticks (base/ticks.hpp).
   std::uint64_t deadline_ns = 0;        ///< Monotonic clock; 0: none.

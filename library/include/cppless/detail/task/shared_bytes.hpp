@@ -40,7 +40,7 @@ struct shared_place {
 
 /// What a task refers to without holding it, and what must live until it has ended.
 struct shared_things {
-  shared_uses values;
+  shared_uses values;  ///< Each content once.
   std::vector<std::shared_ptr<variable_home>> variables;
   std::vector<std::shared_ptr<void>> others;
 };
@@ -49,7 +49,7 @@ struct shared_things {
 /// noted.
 class sharing_scope {
  public:
-  sharing_scope(instance_core& on, shared_things& uses) noexcept
+  sharing_scope(instance_core& on, std::unique_ptr<shared_things>& uses) noexcept
       : on_(on), uses_(uses), outer_(std::exchange(current_, this)) {}
   sharing_scope(const sharing_scope&) = delete;
   sharing_scope& operator=(const sharing_scope&) = delete;
@@ -66,8 +66,13 @@ class sharing_scope {
 
   static inline constinit thread_local sharing_scope* current_ = nullptr;
 
+  shared_things& uses() {
+    if (uses_ == nullptr) uses_ = std::make_unique<shared_things>();
+    return *uses_;
+  }
+
   instance_core& on_;
-  shared_things& uses_;
+  std::unique_ptr<shared_things>& uses_;  // made when first needed: most tasks have none
   sharing_scope* outer_;
 };
 
