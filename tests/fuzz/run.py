@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the fuzz targets with clang, AddressSanitizer and UBSan, and runs each for some inputs.
 
-    tests/fuzz/run.py [--runs N] [--only NAME] [--build FOLDER] [--seed N]
+    tests/fuzz/run.py [--runs N] [--only NAME] [--build FOLDER] [--seed N] [-O N]
 
 Fails if any input crashes, leaks, hangs or breaks what fuzz.hpp says. An offending input is left in
 the build folder and named; run the target with it as its only argument to see it again.
@@ -68,9 +68,9 @@ def run(command, **options):
     return subprocess.run(command, check=False, **options).returncode
 
 
-def build(compiler, folder, names):
+def build(compiler, folder, names, level):
     """Objects are compiled anew each time, as many at once as there are cores: some minutes."""
-    flags = ["-std=c++20", "-O1", "-g", "-fsanitize=fuzzer-no-link,address,undefined",
+    flags = ["-std=c++20", f"-O{level}", "-g", "-fsanitize=fuzzer-no-link,address,undefined",
              "-fno-sanitize-recover=undefined", f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
 
     archive = folder / "common.a"
@@ -109,11 +109,13 @@ def main():
     parser.add_argument("--only", choices=sorted(TARGETS), help="this target only")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "fuzz")
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers; 0: another each time")
+    parser.add_argument("-O", dest="level", choices="012", default="1",
+                        help="the compiler's optimisation: 0 is soonest done for few inputs")
     options = parser.parse_args()
     names = [options.only] if options.only else sorted(TARGETS)
     folder = options.build.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    build(find_compiler(), folder, names)
+    build(find_compiler(), folder, names, options.level)
     failed = []
     # What is freed is kept for a while to catch its use; by default 256 MB, half of what is allowed.
     environment = {**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=16"}

@@ -30,21 +30,30 @@
 
 namespace cppless::fiber::detail {
 
+/// How much larger frames are: AddressSanitizer keeps room around each variable.
+#if defined(CPPLESS_FIBER_ASAN)
+inline constexpr std::size_t frame_growth = 4;
+#else
+inline constexpr std::size_t frame_growth = 1;
+#endif
+
 inline void asan_forget([[maybe_unused]] fiber_record& stack) noexcept {
 #if defined(CPPLESS_FIBER_ASAN)
   __asan_unpoison_memory_region(stack.low, static_cast<std::size_t>(stack.high - stack.low));
 #endif
 }
 
-inline void tsan_create([[maybe_unused]] fiber_record* stack) noexcept {
+inline void tsan_destroy([[maybe_unused]] fiber_record& stack) noexcept {
 #if defined(CPPLESS_FIBER_TSAN)
-  stack->tsan_fiber = __tsan_create_fiber(0);
+  if (stack.tsan_fiber != nullptr) __tsan_destroy_fiber(stack.tsan_fiber);
 #endif
 }
 
-inline void tsan_destroy([[maybe_unused]] fiber_record* stack) noexcept {
+/// For a stack that begins anew: the calls that it was left in count no longer.
+inline void tsan_renew([[maybe_unused]] fiber_record& stack) noexcept {
 #if defined(CPPLESS_FIBER_TSAN)
-  __tsan_destroy_fiber(stack->tsan_fiber);
+  tsan_destroy(stack);
+  stack.tsan_fiber = __tsan_create_fiber(0);
 #endif
 }
 
@@ -55,9 +64,11 @@ inline void adopt_thread_stack([[maybe_unused]] fiber_record& stack) noexcept {
 #endif
 }
 
-/// Right before the switch. `for_good`: nobody comes back to `from` as it is.
-inline void before_switch([[maybe_unused]] fiber_record& from, [[maybe_unused]] fiber_record& to,
-                          [[maybe_unused]] bool for_good) noexcept {
+/// Right before the switch. `for_good`: nobody comes back to `from` as it is. Inline also without
+/// optimisation: ThreadSanitizer takes the return from a call here for one on the other stack.
+[[gnu::always_inline]] inline void before_switch([[maybe_unused]] fiber_record& from,
+                                                 [[maybe_unused]] fiber_record& to,
+                                                 [[maybe_unused]] bool for_good) noexcept {
 #if defined(CPPLESS_FIBER_ASAN)
   __sanitizer_start_switch_fiber(for_good ? nullptr : &from.asan_fake_stack, to.low,
                                  static_cast<std::size_t>(to.high - to.low));

@@ -32,7 +32,7 @@ std::size_t rounded_up(std::size_t size, std::size_t to) { return (size + to - 1
 
 stack_pool::stack_pool(std::size_t stack_size)
     : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
-      size_(rounded_up(stack_size, page_)) {
+      size_(rounded_up(stack_size * frame_growth, page_)) {
   if (stack_size < smallest) {
     throw rejected("a fiber's stack of " + std::to_string(stack_size) +
                    " bytes is too small, the least is " + std::to_string(smallest));
@@ -43,11 +43,13 @@ stack_pool::~stack_pool() {
   for (std::size_t i = 0; i < slabs_.size(); ++i) {
     const std::size_t used = i + 1 == slabs_.size() ? used_of_last_ : per_slab;
     for (std::size_t k = 0; k < used; ++k) {
-      tsan_destroy(reinterpret_cast<fiber_record*>(record_place(slabs_[i], k)));
+      tsan_destroy(*reinterpret_cast<fiber_record*>(record_place(slabs_[i], k)));
     }
     ::munmap(slabs_[i], per_slab * (page_ + size_));
   }
 }
+
+std::size_t stack_pool::stack_size() const noexcept { return size_ / frame_growth; }
 
 /// Not at the same place in its page for all stacks: their upmost lines would share a few sets of
 /// the cache. But so that the frames of a fiber that soon parks are in the record's page.
@@ -115,7 +117,6 @@ fiber_record& stack_pool::next_of_slab() {
   fiber_record* const made = new (high) fiber_record;
   made->low = begin + page_;
   made->high = high;
-  tsan_create(made);
   return *made;
 }
 
@@ -130,6 +131,7 @@ void stack_pool::protect(std::byte* page) {
 
 void rewind(fiber_record& stack) noexcept {
   asan_forget(stack);
+  tsan_renew(stack);
   stack.current = nullptr;
   stack.exceptions = {};
   stack.stack_pointer = new_stack(stack.high);

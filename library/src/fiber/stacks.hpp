@@ -46,7 +46,7 @@ class stack_pool {
 
   /// Acquired and not released.
   std::size_t in_use() noexcept;
-  std::size_t stack_size() const noexcept { return size_; }
+  std::size_t stack_size() const noexcept;
   std::size_t guard_size() const noexcept { return page_; }
 
  private:
