@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+FIRST = ("test_musl", "test_package")  # which build most
 
 
 def run(module: str) -> tuple[int, str]:
@@ -25,9 +26,7 @@ def run(module: str) -> tuple[int, str]:
 
 
 def main() -> int:
-    # Those with most to build first.
-    modules = sorted((path.stem for path in HERE.glob("test_*.py")),
-                     key=lambda name: -(HERE / f"{name}.py").stat().st_size)
+    modules = sorted((path.stem for path in HERE.glob("test_*.py")), key=lambda name: name not in FIRST)
     failed = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for ended in concurrent.futures.as_completed([pool.submit(run, module) for module in modules]):
