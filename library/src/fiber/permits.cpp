@@ -51,10 +51,11 @@ void permits::hand_over(std::ptrdiff_t count) noexcept {
     }
   }
   // Until they are woken they have not returned, so that this still exists; not afterwards. Without
-  // any, they all have given up meanwhile: what is left comes in as if nobody had waited.
+  // any, they all have given up meanwhile: what is left comes in as if nobody had waited. (Nothing
+  // is left of a release of 0, which must not try again for as long as somebody waits.)
   const bool nobody = chosen.empty();
   chosen.wake();
-  if (nobody) release(count);
+  if (nobody && count > 0) release(count);
 }
 
 }  // namespace cppless::fiber::detail

@@ -6,8 +6,8 @@
 #include "fiber/scheduler.hpp"
 
 // Deterministic runs: one worker, whose every choice (which task or fiber is next, whether somebody
-// else gets a turn after a task was made or a wait began) comes from a generator with a given seed.
-// Deadlines pass in their order when nothing else is left to do.
+// else gets a turn after a task was made or a wait was given up) comes from a generator with a given
+// seed. Deadlines pass in their order when nothing else is left to do, all of one moment together.
 
 namespace cppless::fiber::detail {
 

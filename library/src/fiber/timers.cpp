@@ -44,7 +44,8 @@ time_point timers::now() noexcept {
 bool timers::fire_earliest() noexcept {
   const std::lock_guard hold(mutex_);
   if (waiting_.empty()) return false;
-  fire_first();
+  const time_point earliest = waiting_.begin()->first;
+  while (!waiting_.empty() && waiting_.begin()->first == earliest) fire_first();
   return true;
 }
 

@@ -33,7 +33,7 @@ class timers {
   /// What deadlines are compared with: in virtual time, the latest that has passed.
   time_point now() noexcept;
 
-  /// False if there is none.
+  /// All that have the earliest deadline. False if there is none.
   bool fire_earliest() noexcept;
 
  private:

@@ -29,6 +29,16 @@ namespace cppless::fiber::detail {
   return has_come();
 }
 
+/// Between giving up and leaving the queue is where others may still wake it. Deterministic runs
+/// let them in there, as the seed says; with threads it takes an interrupt at that very moment.
+bool waiter::has_come_or_gives_up(bool has_come) noexcept {
+  processor* const mine = static_cast<processor*>(current());
+  if (!has_come && mine != nullptr && mine->fiber != nullptr && mine->of->options().deterministic) {
+    mine->of->maybe_yield(*mine);
+  }
+  return has_come;
+}
+
 void waiter::wait() noexcept {
   while (!block(nullptr)) {
   }
@@ -39,15 +49,18 @@ bool waiter::wait_until(time_point deadline) noexcept {
     wait();
     return true;
   }
-  return block(&deadline);
+  return has_come_or_gives_up(block(&deadline));
 }
 
 bool waiter::wait_until(time_point deadline, const std::stop_token& stop) noexcept {
   if (!stop.stop_possible()) return wait_until(deadline);
-  // Calls at once if the stop was requested before, and is gone, or has returned, when this
-  // returns.
-  const std::stop_callback tell(stop, [this] { give_up(); });
-  return block(deadline == time_point::max() ? nullptr : &deadline);
+  bool came;
+  {
+    // Calls at once if the stop was requested before, and is gone, or has returned, at the end.
+    const std::stop_callback tell(stop, [this] { give_up(); });
+    came = block(deadline == time_point::max() ? nullptr : &deadline);
+  }
+  return has_come_or_gives_up(came);
 }
 
 bool waiter::block_thread(const time_point* deadline) noexcept {

@@ -43,7 +43,8 @@ class runtime {
     std::size_t stack_size = 256 * 1024;
     /// For tests: one worker, and all choices (what runs next, who is interrupted where) come from
     /// a generator with this seed, so that a run can be repeated exactly. Deadlines pass in virtual
-    /// time, once nothing else is left to do. Start everything from within `run`.
+    /// time, once nothing else is left to do, those of one moment together. Start everything from
+    /// within `run`.
     std::optional<std::uint64_t> seed = {};
   };
 

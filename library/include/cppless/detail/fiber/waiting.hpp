@@ -96,6 +96,7 @@ class waiter {
   bool block(const time_point* deadline) noexcept;
   bool block_thread(const time_point* deadline) noexcept;
   bool has_come() noexcept;
+  static bool has_come_or_gives_up(bool has_come) noexcept;
   bool commit_to(state blocked) noexcept;
 
   std::atomic<std::uint32_t> state_{running};
