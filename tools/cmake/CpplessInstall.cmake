@@ -39,3 +39,6 @@ install(FILES ${PROJECT_BINARY_DIR}/cppless-config.cmake
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/cli/cppless DESTINATION ${CMAKE_INSTALL_DATADIR}/cppless/cli
         FILES_MATCHING PATTERN "*.py" PATTERN "*.html")
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/setup DESTINATION ${CMAKE_INSTALL_DATADIR}/cppless/tools)
+
+install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/cppless_fibers.py
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/cppless/gdb)

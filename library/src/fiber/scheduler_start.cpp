@@ -9,6 +9,7 @@
 
 #include "base/fence.hpp"
 #include "base/futex.hpp"
+#include "fiber/debuggers.hpp"
 #include "fiber/overflow.hpp"
 #include "fiber/switching.hpp"
 
@@ -34,6 +35,7 @@ scheduler::scheduler(const scheduler_options& options)
   if (!the_running.compare_exchange_strong(none, this)) {
     throw rejected("a cppless::fiber::runtime is there already, and there is only one at a time");
   }
+  show_debuggers(&stacks_->known());
   timers_.emplace(options.deterministic ? timers::time::is_virtual : timers::time::real);
   helpers_.emplace();
   owners_need_fences.store(!cppless::detail::register_for_heavy_fences(),
@@ -53,6 +55,7 @@ scheduler::scheduler(const scheduler_options& options)
 }
 
 void scheduler::end() noexcept {
+  show_debuggers(nullptr);
   the_running.store(nullptr, std::memory_order_release);
   helpers_.reset();
   timers_.reset();

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 #include <cppless/errors.hpp>
 
@@ -117,6 +118,7 @@ fiber_record& stack_pool::next_of_slab() {
   fiber_record* const made = new (high) fiber_record;
   made->low = begin + page_;
   made->high = high;
+  made->next_known = std::exchange(known_, made);
   return *made;
 }
 

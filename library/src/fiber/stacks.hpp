@@ -30,6 +30,7 @@ struct fiber_record {
   exceptions_in_flight exceptions;
   void* tsan_fiber = nullptr;
   void* asan_fake_stack = nullptr;
+  fiber_record* next_known = nullptr;  // for debuggers
 };
 
 /// Stacks of one size, each with a guard page below. Thread-safe.
@@ -49,6 +50,9 @@ class stack_pool {
   std::size_t stack_size() const noexcept;
   std::size_t guard_size() const noexcept { return page_; }
 
+  /// For debuggers: the first of all stacks, which hang together by `next_known`.
+  fiber_record* const& known() const noexcept { return known_; }
+
  private:
   static constexpr std::size_t per_slab = 64;
 
@@ -60,6 +64,7 @@ class stack_pool {
   const std::size_t size_;
   spin_lock lock_;
   fiber_record* free_ = nullptr;
+  fiber_record* known_ = nullptr;  // all there are
   std::vector<std::byte*> slabs_;
   std::size_t used_of_last_ = per_slab;
   std::size_t in_use_ = 0;
