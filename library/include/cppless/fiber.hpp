@@ -18,5 +18,6 @@
 #include <cppless/fiber/runtime.hpp>
 #include <cppless/fiber/select.hpp>
 #include <cppless/fiber/semaphore.hpp>
+#include <cppless/fiber/shared_mutex.hpp>
 #include <cppless/fiber/task_group.hpp>
 #include <cppless/fiber/this_fiber.hpp>

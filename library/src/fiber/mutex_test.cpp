@@ -164,3 +164,48 @@ TEST_CASE("Locks that time out while they are handed over are not lost") {
   CHECK(mutex.try_lock());
   mutex.unlock();
 }
+
+TEST_CASE("A recursive mutex is locked as often as its task likes, and by nobody else meanwhile") {
+  fiber::runtime run(1);
+  run.run([] {
+    fiber::recursive_timed_mutex mutex;
+    mutex.lock();
+    CHECK(mutex.try_lock());
+    CHECK(mutex.try_lock_for(1h));
+    fiber::this_fiber::yield();
+    mutex.lock();
+    const auto another_locks = [&] {
+      return fiber::async([&] { return mutex.try_lock() || mutex.try_lock_for(1ms); }).get();
+    };
+    for (int i = 0; i < 4; ++i) {
+      CHECK_FALSE(another_locks());
+      mutex.unlock();
+    }
+    CHECK(fiber::async([&] {
+            const bool had = mutex.try_lock();
+            mutex.unlock();
+            return had;
+          }).get());
+  });
+}
+
+TEST_CASE("A recursive mutex lets one fiber or thread in at a time") {
+  fiber::runtime run(2);
+  fiber::recursive_mutex mutex;
+  int count = 0;
+  const auto work = [&] {
+    for (int i = 0; i < 64; ++i) {
+      const std::lock_guard hold(mutex);
+      const int before = count;
+      if (i % 16 == 0) fiber::this_fiber::yield();
+      const std::lock_guard again(mutex);
+      count = before + 1;
+    }
+  };
+  std::vector<fiber::future<void>> fibers;
+  for (int i = 0; i < 5; ++i) fibers.push_back(fiber::async(work));
+  std::thread thread(work);
+  for (auto& each : fibers) each.get();
+  thread.join();
+  CHECK(count == 6 * 64);
+}

@@ -106,6 +106,10 @@ class promise_base {
 
 /// Sets the result of a future: std::promise for fibers, with the same semantics.
 ///
+/// There is no set_value_at_thread_exit, nor the packaged_task's make_ready_at_thread_exit: the
+/// thread outlives the task, and may be another at its end. What is to be seen only after a task's
+/// own values are gone is set by the destructor of the first value it has in a `fiber_local`.
+///
 /// Thread safety: setting is safe against another's setting and against everything the future does.
 template <class T>
 class promise : public detail::promise_base<T> {
