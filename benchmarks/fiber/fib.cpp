@@ -99,6 +99,16 @@ int main(int argc, char** argv) {
         ours("cppless, two futures per call", two_futures, 35, workers, 2),
         ours("cppless, fork_join", with_fork_join, 36, workers, 1),
         ours("cppless, task_group", with_group, 34, workers, 1)};
+    if (workers == 2) {
+      all.push_back({"floor: a call, on both at once", [=] {
+                       volatile long n = 34;
+                       long other = 0;
+                       return seconds_of_both([&] { *answer = serial(n); },
+                                              [&] { other = serial(n); }) *
+                              1e9 / tasks_of(34);
+                     },
+                     [=] { return *answer == value_of(34); }});
+    }
     for (const peer& each : peers()) {
       if (workers > each.most_workers) continue;
       all.push_back(theirs(each.name, each.fib, each.size, workers));

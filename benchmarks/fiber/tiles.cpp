@@ -199,6 +199,16 @@ int main(int argc, char** argv) {
             fiber::runtime runtime(workers);
             return seconds([&] { runtime.run([&] { with_fibers(each); }); });
           })};
+      if (workers == 2) {
+        const auto another = std::make_shared<alignment>(*of);
+        all.push_back(aligned("floor: two serial at once, the half", of, best,
+                              [another](alignment& each) {
+                                another->reset();
+                                return seconds_of_both([&] { serially(each); },
+                                                       [&] { serially(*another); }) /
+                                       2;
+                              }));
+      }
 #ifdef BENCH_ONETBB
       all.push_back(aligned("oneTBB", of, best,
                             [workers](alignment& each) { return with_onetbb(each, workers); }));
