@@ -95,7 +95,7 @@ class Fibers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    program = sys.argv.pop(1)
+    program = str(Path(sys.argv.pop(1)).resolve())
     if shutil.which("gdb") is None:
         print("SKIPPED: gdb is not installed (tools/setup tests)")
         sys.exit(77)

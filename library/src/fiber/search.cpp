@@ -17,8 +17,23 @@ constexpr int searches = 300;
 
 }  // namespace
 
+/// Somebody else's woken fiber is left to its worker for a moment: that mostly is about to park,
+/// and to go on with it in less time than the fiber's cache lines need to another core.
+struct scheduler::suspect {
+  const processor* who = nullptr;
+  std::uint32_t taken = 0;
+  int seen_at = 0;
+};
+
 scheduler::work scheduler::next_of_own(processor& self) noexcept {
-  if (++self.turn % fair_turn == 0 || std::exchange(self.has_yielded, false)) {
+  const bool is_fair_turn = ++self.turn % fair_turn == 0;
+  const bool has_yielded = std::exchange(self.has_yielded, false);
+  if (is_fair_turn && has_yielded) {
+    // Who yields may wait for what lies in the deque of somebody who does not come to it, either.
+    suspect of;
+    if (const work others = steal(self, of)) return others;
+  }
+  if (is_fair_turn || has_yielded) {
     if (const work first = injected()) return first;
     if (const auto look = self.tasks.peek(); !look.empty) {
       if (task* const oldest = self.tasks.steal(look.top)) return {nullptr, oldest};
@@ -39,14 +54,6 @@ scheduler::work scheduler::injected() noexcept {
   injected_count_.store(injected_tasks_.size(), std::memory_order_release);
   return {nullptr, first};
 }
-
-/// Somebody else's woken fiber is left to its worker for a moment: that mostly is about to park,
-/// and to go on with it in less time than the fiber's cache lines need to another core.
-struct scheduler::suspect {
-  const processor* who = nullptr;
-  std::uint32_t taken = 0;
-  int seen_at = 0;
-};
 
 scheduler::work scheduler::steal(processor& self, suspect& of) noexcept {
   constexpr int patience = 20;

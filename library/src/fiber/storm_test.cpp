@@ -176,6 +176,20 @@ TEST_CASE("Plain threads storm together with fibers") {
   CHECK(right == 4);
 }
 
+TEST_CASE("A task that others wait for with yield is begun, whosever deque it lies in") {
+  fiber::runtime run(1);
+  std::atomic<bool> begins{false}, is_set{false};
+  fiber::future<void> spins = fiber::async([&] {
+    begins = true;
+    while (!is_set) fiber::this_fiber::yield();
+  });
+  while (!begins) std::this_thread::yield();
+  fiber::future<void> sets = fiber::async([&] { is_set = true; });  // in this thread's deque
+  while (!is_set) std::this_thread::yield();
+  spins.get();
+  sets.get();
+}
+
 TEST_CASE("A seed repeats a run exactly, and another one takes another order") {
   const std::vector<std::uint64_t> once = traced(1);
   CHECK(traced(1) == once);
