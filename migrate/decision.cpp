@@ -2,6 +2,7 @@
 #include "decision.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace cppless::migrate {
@@ -36,6 +37,26 @@ std::map<groups::member, const obstacle*> first_obstacles(findings& found) {
   return result;
 }
 
+// Tasks that become fibers pause as such: their workers are for others meanwhile.
+void change_pauses(const findings& found, const std::function<bool(groups::member)>& stays,
+                   decision& result) {
+  for (const task& each : found.tasks) {
+    if (stays(each.group)) {
+      continue;
+    }
+    for (const std::string& function : found.threads.reached_from(each.functions)) {
+      const auto pauses = found.pauses.find(function);
+      if (pauses == found.pauses.end()) {
+        continue;
+      }
+      for (const thread_pause& pause : pauses->second) {
+        result.edits[pause.where.file].insert(
+            {pause.where.offset, pause.length, target + ("this_fiber::" + pause.name)});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 decision decide(findings& found) {
@@ -44,6 +65,9 @@ decision decide(findings& found) {
   const auto obstacle_of = [&](const written_name& name) {
     const auto at = obstacles.find(found.together.leader_of(name.group));
     return at == obstacles.end() ? nullptr : at->second;
+  };
+  const auto stays = [&](groups::member group) {
+    return obstacles.contains(found.together.leader_of(group));
   };
   decision result;
   std::set<place> explained;
@@ -81,6 +105,7 @@ decision decide(findings& found) {
       result.edits[name.where.file].insert({name.where.offset, name.length, target + name.name});
     }
   }
+  change_pauses(found, stays, result);
   return result;
 }
 

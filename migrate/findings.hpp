@@ -62,6 +62,13 @@ struct include_lines {
   unsigned last_depth = none;
 };
 
+// A use of a function of std::this_thread that pauses: in a task, the fiber should instead.
+struct thread_pause {
+  place where;
+  unsigned length = 0;  // qualifier and all
+  std::string name;
+};
+
 struct findings {
   groups together;
   std::map<std::string, written_name> names;
@@ -71,6 +78,7 @@ struct findings {
   std::map<std::string, shared_declaration> shared;
   std::map<std::string, include_lines> includes;  // by file
   thread_use threads;
+  std::map<std::string, std::vector<thread_pause>> pauses;  // by the function that does it
 };
 
 }  // namespace cppless::migrate

@@ -85,6 +85,15 @@ bool waits_for_future(const clang::FunctionDecl& function) {
              .Default(false);
 }
 
+bool pauses_thread(const clang::NamedDecl& function) {
+  const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(
+      function.getDeclContext()->getEnclosingNamespaceContext());
+  return space != nullptr && space->getName() == "this_thread" && belongs_to_std(*space) &&
+         llvm::StringSwitch<bool>(name_of(function))
+             .Cases("sleep_for", "sleep_until", "yield", true)
+             .Default(false);
+}
+
 bool acts_at_thread_exit(const clang::FunctionDecl& function) {
   return is_migrated_name(standard_class_of(function)) &&
          name_of(function).ends_with("_at_thread_exit");

@@ -27,6 +27,9 @@ bool is_lock(clang::QualType type);
 bool waits_for_future(const clang::FunctionDecl& function);
 
 // Members that act when the thread ends: fibers do not end with their thread.
+// What of std::this_thread would hold a worker, or spin on it, and has a counterpart for fibers.
+bool pauses_thread(const clang::NamedDecl& function);
+
 bool acts_at_thread_exit(const clang::FunctionDecl& function);
 
 // Why a task that calls `function` must keep a thread of its own, if so.

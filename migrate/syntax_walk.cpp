@@ -71,6 +71,7 @@ class walk final : public clang::RecursiveASTVisitor<walk> {
 
   void async_called(const clang::CallExpr& call);
   void function_used(const FunctionDecl& function, SourceLocation where);
+  void pause_written(const clang::DeclRefExpr& reference);
   void thread_needed(SourceLocation where, std::string reason);
   const owner& owner_here() const;
 
@@ -251,6 +252,10 @@ bool walk::VisitDeclRefExpr(clang::DeclRefExpr* reference) {
                   "uses '" + variable->getNameAsString() + "', which is thread_local");
   }
   if (const auto* function = llvm::dyn_cast<FunctionDecl>(&declaration)) {
+    if (pauses_thread(*function)) {
+      pause_written(*reference);
+      return true;
+    }
     function_used(*function, reference->getLocation());
   }
   if (things_.types().carries(declaration.getType()) && !belongs_to_std(declaration)) {
@@ -442,6 +447,20 @@ void walk::function_used(const FunctionDecl& function, SourceLocation where) {
     thread_needed(where, std::move(*reason));
   } else if (things_.is_changeable(function)) {
     result_.threads.calls(things_.key_of(*functions_.back()), things_.key_of(function));
+  }
+}
+
+void walk::pause_written(const clang::DeclRefExpr& reference) {
+  const SourceLocation begin = reference.getBeginLoc();
+  const SourceLocation name = reference.getNameInfo().getLoc();
+  const std::string text = reference.getDecl()->getNameAsString();
+  if (begin.isMacroID() || name.isMacroID()) {
+    thread_needed(name, "calls std::this_thread::" + text + " in a macro, which holds a worker");
+  } else if (!functions_.empty()) {
+    const place where = place_of(sources_, begin);
+    const auto length = place_of(sources_, name).offset - where.offset + text.size();
+    result_.pauses[things_.key_of(*functions_.back())].push_back(
+        {where, static_cast<unsigned>(length), text});
   }
 }
 

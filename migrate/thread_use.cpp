@@ -3,22 +3,31 @@
 
 namespace cppless::migrate {
 
-std::optional<thread_need> thread_use::need_of(const std::set<std::string>& functions) const {
+std::vector<std::string> thread_use::reached_from(const std::set<std::string>& functions) const {
+  std::vector<std::string> result;
   std::set<std::string> seen = functions;
   std::vector<std::string> open(functions.begin(), functions.end());
   while (!open.empty()) {
-    const auto found = functions_.find(open.back());
+    result.push_back(open.back());
     open.pop_back();
+    const auto found = functions_.find(result.back());
     if (found == functions_.end()) {
       continue;
-    }
-    if (!found->second.needs.empty()) {
-      return found->second.needs.front();
     }
     for (const std::string& callee : found->second.callees) {
       if (seen.insert(callee).second) {
         open.push_back(callee);
       }
+    }
+  }
+  return result;
+}
+
+std::optional<thread_need> thread_use::need_of(const std::set<std::string>& functions) const {
+  for (const std::string& each : reached_from(functions)) {
+    const auto found = functions_.find(each);
+    if (found != functions_.end() && !found->second.needs.empty()) {
+      return found->second.needs.front();
     }
   }
   return std::nullopt;

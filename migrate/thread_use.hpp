@@ -29,6 +29,9 @@ class thread_use {
     functions_[function].needs.push_back(std::move(need));
   }
 
+  // All that `functions` call, themselves first, along calls.
+  std::vector<std::string> reached_from(const std::set<std::string>& functions) const;
+
   // The first need found from `functions` on, along calls.
   std::optional<thread_need> need_of(const std::set<std::string>& functions) const;
 

@@ -18,7 +18,8 @@ TEXT = "Turn std::async, std::future, std::shared_future, std::promise and std::
 DESCRIPTION = """\
 Turns std::async, std::future, std::shared_future, std::promise and std::packaged_task into those of
 cppless::fiber, in the sources and in the headers they include from below their directories or the
-working directory, and adds #include <cppless/fiber.hpp>. Prints the difference and changes nothing,
+working directory, and adds #include <cppless/fiber.hpp>. What their tasks call sleeps and yields as
+fibers do (std::this_thread::sleep_for, sleep_until, yield). Prints the difference and changes nothing,
 unless told to with --write. Give all sources that share futures in one run."""
 
 EPILOG = """\
