@@ -11,6 +11,7 @@
 #include "base/futex.hpp"
 #include "fiber/overflow.hpp"
 #include "fiber/switching.hpp"
+#include "fiber/task_waits.hpp"
 
 // Of the C++ ABI; libc++abi has it too, but its header does not say so.
 namespace __cxxabiv1 {
@@ -39,6 +40,7 @@ scheduler::scheduler(const scheduler_options& options)
   owners_need_fences.store(!cppless::detail::register_for_heavy_fences(),
                            std::memory_order_relaxed);
   report_overflows();
+  cppless::detail::fiber_waits::install(task_waits());
   idle_workers.store(options.deterministic ? always_call : 0, std::memory_order_seq_cst);
   threads_.reserve(options.workers);
   try {

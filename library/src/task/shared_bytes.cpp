@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include <cppless/detail/task/entry.hpp>
 #include <cppless/detail/task/instance_core.hpp>
 #include <cppless/errors.hpp>
 
@@ -54,6 +55,14 @@ std::uint32_t sharing_scope::show(const std::shared_ptr<variable_home>& variable
   if (current_ == nullptr) return 0;
   current_->uses().variables.push_back(variable);
   return current_->on_.show_variable(variable);
+}
+
+luggage* sharing_scope::beside() {
+  if (current_ == nullptr || !current_->on_.takes_objects()) return nullptr;
+  luggage& made = current_->uses().beside;
+  const movable_values state = current_->movable_ & 1 ? current_->what_.movable_state : 0;
+  made.let_move(current_->are_arguments_ ? current_->movable_ : state);
+  return &made;
 }
 
 void sharing_scope::keep(std::shared_ptr<void> kept) {

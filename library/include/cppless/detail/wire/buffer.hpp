@@ -14,6 +14,8 @@
 
 namespace cppless::detail {
 
+class luggage;
+
 /// How deep values may nest: not in levels, whose cost differs a hundredfold, but in the stack that
 /// walking them takes. Data from outside can thus never overflow a stack of a usual size.
 class nesting_limit {
@@ -77,6 +79,9 @@ class sink {
   /// Forgets all bytes from `size` on, e.g. what was written before an encoding failed.
   void truncate(std::size_t size) noexcept { cur_ = begin_ + size; }
 
+  /// What values that need not become bytes go into; null where all must.
+  virtual luggage* beside() noexcept { return nullptr; }
+
   nesting_limit& nesting() noexcept { return nesting_; }
 
  protected:
@@ -138,7 +143,7 @@ class counting_sink final : public sink {
 
 /// A sink that starts in `N` bytes of its own (on the stack, say) and moves to the heap beyond.
 template <std::size_t N>
-class small_sink final : public sink {
+class small_sink : public sink {
  public:
   small_sink() noexcept : sink(own_, N) {}
   ~small_sink() = default;
@@ -209,6 +214,9 @@ class source {
   void finish() const {
     if (remaining() != 0) [[unlikely]] left_over();
   }
+
+  /// Where values are that did not become bytes; null if all did.
+  virtual luggage* beside() noexcept { return nullptr; }
 
   nesting_limit& nesting() noexcept { return nesting_; }
 
