@@ -32,6 +32,10 @@ class fiber_instance final : public cppless::detail::instance_core,
   bool takes_objects() const noexcept override {
     return options_.values == fiber_dispatcher::values::moved;
   }
+  std::optional<cppless::detail::shared_place> place_shared(
+      const std::shared_ptr<const cppless::detail::shared_bytes>& value) override {
+    return cppless::detail::shared_place{0, cppless::detail::place_in_process(value)};
+  }
   /// Plain threads too: each is woken by what it waits for, and by nothing else.
   cppless::detail::fiber_waits* parks_caller() const noexcept override;
 

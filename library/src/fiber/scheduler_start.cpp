@@ -41,6 +41,7 @@ scheduler::scheduler(const scheduler_options& options)
                            std::memory_order_relaxed);
   report_overflows();
   cppless::detail::fiber_waits::install(task_waits());
+  cppless::detail::nesting_limit::ask(&stack_for_values);
   idle_workers.store(options.deterministic ? always_call : 0, std::memory_order_seq_cst);
   threads_.reserve(options.workers);
   try {

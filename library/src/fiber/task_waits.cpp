@@ -2,11 +2,13 @@
 #include "fiber/task_waits.hpp"
 
 #include <chrono>
+#include <cstdint>
 
 #include <cppless/detail/fiber/waits.hpp>
 #include <cppless/fiber/blocking.hpp>
 
 #include "fiber/dispatched.hpp"
+#include "fiber/processor.hpp"
 
 namespace cppless::fiber::detail {
 namespace {
@@ -61,6 +63,13 @@ class waits final : public task_room::fiber_waits {
 };
 
 }  // namespace
+
+std::size_t stack_for_values() noexcept {
+  const processor* const mine = static_cast<const processor*>(current());
+  if (mine == nullptr || mine->fiber == nullptr) return SIZE_MAX;
+  const std::uintptr_t low = reinterpret_cast<std::uintptr_t>(mine->fiber->low);
+  return (stack_pointer() - low) / 4 * 3;
+}
 
 cppless::detail::fiber_waits& task_waits() noexcept {
   static waits all;

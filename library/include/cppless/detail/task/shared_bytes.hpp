@@ -119,6 +119,11 @@ struct shared_reference {
   std::span<const std::byte> locate(source& from, bytes& storage) const;
 };
 
+/// Makes the value one that tasks of this process find by its name, as long as what is returned
+/// lives: that value, or another of the same content. Thread-safe.
+std::shared_ptr<const shared_bytes> place_in_process(
+    const std::shared_ptr<const shared_bytes>& value);
+
 /// Where a process that runs tasks finds the shared values that these only name.
 class shared_directory {
  public:

@@ -4,6 +4,8 @@
 #include <cppless/bytes.hpp>
 #include <cppless/errors.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,7 +28,14 @@ class nesting_limit {
   void start(std::size_t bytes = default_stack) noexcept {
     top_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     limit_ = bytes;
+    if (stack_left* const ask = ask_.load(std::memory_order_relaxed)) [[unlikely]] {
+      limit_ = std::min(limit_, ask());
+    }
   }
+
+  /// Asked for how much more stack there may be, where stacks are smaller than usual.
+  using stack_left = std::size_t() noexcept;
+  static void ask(stack_left* about) noexcept { ask_.store(about, std::memory_order_relaxed); }
 
   /// Throws `rejected` when the frames between `start()` and here are larger than the limit.
   void check() const {
@@ -36,6 +45,8 @@ class nesting_limit {
 
  private:
   [[noreturn]] void too_deep(std::size_t used) const;
+
+  static inline constinit std::atomic<stack_left*> ask_{nullptr};
 
   std::uintptr_t top_ = 0;
   std::size_t limit_ = 0;
