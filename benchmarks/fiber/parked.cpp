@@ -2,29 +2,18 @@
 /// A million fibers that wait at once: what each takes of memory, and of time.
 
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include <cppless/fiber.hpp>
 
+#include "fiber/memory.hpp"
 #include "fiber/units.hpp"
 
 namespace {
 
 using namespace bench;
 namespace fiber = cppless::fiber;
-
-/// Of the process, with the page tables that the kernel keeps for it.
-double resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  double kib = 0;
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) kib += std::stod(line.substr(6));
-    if (line.starts_with("VmPTE:")) kib += std::stod(line.substr(6));
-  }
-  return kib * 1024;
-}
 
 struct measurement {
   double bytes_each = 0, ns_to_park = 0, ns_to_wake = 0;

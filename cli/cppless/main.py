@@ -72,8 +72,9 @@ def parser() -> argparse.ArgumentParser:
     run_.usage = "cppless run FILE.cpp [options] [-- args...]"
     run_.add_argument("file", metavar="FILE.cpp")
     run_.add_argument("--workers", type=positive, metavar="N", help="worker processes (default: cores)")
-    run_.add_argument("--dispatcher", choices=("local", "inline", "lambda"),
-                      help="local: worker processes (default); inline: in the program itself, serially; "
+    run_.add_argument("--dispatcher", choices=("local", "fiber", "inline", "lambda"),
+                      help="local: worker processes (default); fiber: in the program itself, on its "
+                           "cores; inline: the same, serially; "
                            "lambda: functions on AWS Lambda, or on the local cloud where no account is set")
     run_.add_argument("--watch", action="store_true", help="again whenever the source changes")
     run_.add_argument("-q", "--quiet", action="store_true", help="only errors and the program's output")

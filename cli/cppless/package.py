@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
-from . import cache, musl
+from . import cache, musl, toolchain
 from .problem import Problem
 from .process import run_tool
 from .progress import Progress
@@ -172,7 +172,8 @@ def function_link(link: Sequence[str], task: Task, output: Path, all_tasks: bool
             skip = False
         elif word == "-o":
             skip = True
-        elif word in ("-s", "-rdynamic", "-pie", "-no-pie", "-Wl,-z,nostart-stop-gc", AWS_DISPATCHER) \
+        elif word in ("-s", "-rdynamic", "-pie", "-no-pie", "-Wl,-z,nostart-stop-gc", AWS_DISPATCHER,
+                      toolchain.FIBER_DISPATCHER) \
                 or word.startswith(("-fuse-ld=", "-Wl,--dependency-file", "-Wl,-rpath", "-Wl,-Map")):
             pass
         elif word.startswith("-Wl,--push-state,--as-needed,/"):

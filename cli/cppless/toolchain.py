@@ -19,6 +19,8 @@ COMPILER = f"clang++-{LLVM_VERSION}"
 LINKER = f"ld.lld-{LLVM_VERSION}"
 HOST = {"aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)  # as AWS calls it
 TRIPLES = {"arm64": "aarch64-linux-gnu", "x86_64": "x86_64-linux-gnu"}
+# Programs have it, functions for Lambda do not: see process/dispatchers.cpp.
+FIBER_DISPATCHER = "-Wl,-u,cppless_create_fiber_instance"
 MUSL = "musl"  # this machine, with another C and C++ library
 
 
@@ -55,7 +57,7 @@ class Toolchain:
                 f"-I{self.prefix / 'include'}"]
 
     def link_flags(self) -> list[str]:
-        flags = ["-fuse-ld=lld", "-Wl,--wrap=main", "-Wl,-z,nostart-stop-gc",
+        flags = ["-fuse-ld=lld", "-Wl,--wrap=main", "-Wl,-z,nostart-stop-gc", FIBER_DISPATCHER,
                  f"-L{self.prefix / 'lib'}", "-lcppless_main", "-lcppless"]
         if self.target == HOST:  # elsewhere there is only what functions need
             flags += ["-Wl,--push-state,--as-needed", "-lnghttp2", "-lssl", "-lcrypto", "-Wl,--pop-state"]

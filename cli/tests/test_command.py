@@ -71,6 +71,12 @@ class Run(CommandTest):
         self.assertEqual((result.stdout, result.returncode), ("42\n", 0), result.stderr)
         self.assertRegex(result.stderr, r"cppless: 1 task ")
 
+    def test_the_fiber_dispatcher_can_be_chosen(self) -> None:
+        self.write("tasks.cpp", TASKS)
+        result = self.cppless("run", "tasks.cpp", "--dispatcher", "fiber")
+        self.assertEqual((result.stdout, result.returncode), ("42\n", 0), result.stderr)
+        self.assertRegex(result.stderr, r"cppless: 1 task ")
+
     def test_a_second_run_compiles_nothing(self) -> None:
         self.write("text.hpp", 'inline const char* text = "one";')
         self.write("a.cpp", PRINTS)

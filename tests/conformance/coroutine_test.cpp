@@ -46,7 +46,7 @@ cppless::future<int> sum_of(std::vector<cppless::future<int>> futures) {
 
 cppless::future<int> endless(cppless::instance& workers) {
   co_return co_await cppless::async(workers, [] {
-    for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    run_for_ever();
     return 0;
   });
 }

@@ -24,7 +24,7 @@ ROOMS = {
     "http": {"base"},
     "lambda": {"base", "wire", "task", "http"},
     "graph": {"base", "task"},
-    "fiber": {"base", "task"},
+    "fiber": {"base", "trace", "task"},
 }
 
 # The room each public header belongs to. Public headers that only gather others belong to ALL.
@@ -52,6 +52,7 @@ PUBLIC = {
     "aws_lambda.hpp": "task",  # declares them; lambda implements them
     "dispatchers.hpp": "task",  # declares them; process implements them
     "fiber.hpp": "fiber",
+    "fiber_dispatcher.hpp": "fiber",
     "cppless.hpp": ALL,
 }
 

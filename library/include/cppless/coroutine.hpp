@@ -47,7 +47,7 @@ class coroutine_state final : public future_state<T> {
         if (!on->wait_until(until)) return this->is_ready();
       } else {
         if (std::chrono::steady_clock::now() >= until) return false;
-        std::this_thread::yield();  // the coroutine runs on another thread this moment
+        let_others_run();  // the coroutine runs on another thread this moment
       }
     }
     return true;

@@ -10,6 +10,7 @@
 #include <cppless/dispatch.hpp>
 #include <cppless/dispatchers.hpp>
 #include <cppless/errors.hpp>
+#include <cppless/fiber_dispatcher.hpp>
 #include <cppless/function.hpp>
 #include <cppless/future.hpp>
 #include <cppless/graph.hpp>

@@ -25,7 +25,7 @@ template <class Result, class Parameters, class... Args>
   return std::apply(
       [&](const Args&... given) {
         return core.submit(
-            make_job<variable_job<Result>>(core, target, result, Parameters{}, given...));
+            make_job<variable_job<Result>>(core, target, result, movable_values{0}, Parameters{}, given...));
       },
       arguments);
 }

@@ -136,28 +136,37 @@ auto future<T>::then(F function) {
 
 namespace detail {
 
+/// Of what a forwarding reference to T refers to. Copies of a task share the callable.
+template <class T>
+inline constexpr bool may_move_from =
+    !std::is_reference_v<T> && !std::is_const_v<T> && !is_task<T>;
+
 /// Not inline: one for all tasks of a signature.
 template <class Result, class Parameters, class... Args>
 [[gnu::noinline]] future<Result> start_call(const std::shared_ptr<instance_core>& core,
-                                            const call_target& target, const Args&... arguments) {
+                                            const call_target& target, movable_values movable,
+                                            const Args&... arguments) {
   auto state = std::make_shared<task_state<Result>>(core);
   state->id = core->submit(
-      make_job<future_job<Result>>(*core, target, state, Parameters{}, arguments...));
+      make_job<future_job<Result>>(*core, target, state, movable, Parameters{}, arguments...));
   return future<Result>(std::move(state));
 }
 
 }  // namespace detail
 
 /// Starts `callable(arguments...)` elsewhere and returns the future of its result. Captures and
-/// arguments are encoded before this returns. Throws `rejected` if they are too large, `cancelled`
-/// if the instance is closed.
+/// arguments are encoded before this returns (`fiber_dispatcher` copies them, or moves those given
+/// as rvalues). Throws `rejected` if they are too large, `cancelled` if the instance is closed.
 template <class Config = lambda::config<>, class F, class... Args>
-auto async(instance& on, const F& callable, const Args&... arguments) {
-  using parameters = detail::parameters_t<F, Args...>;
-  using result = typename detail::result_of<F, parameters>::type;
-  if constexpr (detail::is_sendable<F, parameters>) {
-    return detail::start_call<result, parameters>(
-        on.core(), detail::target_of<Config, parameters>(callable), arguments...);
+auto async(instance& on, F&& callable, Args&&... arguments) {
+  using function = std::remove_cvref_t<F>;
+  using parameters = detail::parameters_t<function, std::remove_cvref_t<Args>...>;
+  using result = typename detail::result_of<function, parameters>::type;
+  if constexpr (detail::is_sendable<function, parameters>) {
+    constexpr auto movable = detail::bits_of({detail::may_move_from<F>, detail::may_move_from<Args>...});
+    return detail::start_call<result, parameters, std::remove_cvref_t<Args>...>(
+        on.core(), detail::target_of<Config, parameters>(std::as_const(callable)), movable,
+        arguments...);
   } else {
     return future<result>();
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cppless/fiber/runtime.hpp>
 
-#include <sched.h>
-
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "base/worker_count.hpp"
 #include "fiber/scheduler.hpp"
 
 namespace cppless::fiber {
@@ -16,15 +16,15 @@ namespace detail {
 
 namespace {
 
-unsigned usable_cores() noexcept {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  const int count = ::sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 0;
-  return count > 0 ? static_cast<unsigned>(count) : 1;
+/// More threads than cores would do no more. For dispatchers the variable may say many more.
+unsigned default_workers() {
+  constexpr unsigned most = 1'000'000;
+  return std::min(cppless::detail::default_worker_count(most), cppless::detail::usable_cores());
 }
 
-scheduler_options options_of(const runtime::options& chosen) noexcept {
-  const unsigned workers = chosen.workers != 0 ? chosen.workers : usable_cores();
+scheduler_options options_of(const runtime::options& chosen) {
+  const bool is_open = chosen.workers == 0 && !chosen.seed;
+  const unsigned workers = is_open ? default_workers() : chosen.workers;
   return {chosen.seed ? 1 : workers, chosen.stack_size, chosen.seed.has_value(),
           chosen.seed.value_or(0)};
 }

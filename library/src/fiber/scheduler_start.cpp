@@ -12,6 +12,7 @@
 #include "fiber/debuggers.hpp"
 #include "fiber/overflow.hpp"
 #include "fiber/switching.hpp"
+#include "fiber/task_waits.hpp"
 
 // Of the C++ ABI; libc++abi has it too, but its header does not say so.
 namespace __cxxabiv1 {
@@ -41,6 +42,8 @@ scheduler::scheduler(const scheduler_options& options)
   owners_need_fences.store(!cppless::detail::register_for_heavy_fences(),
                            std::memory_order_relaxed);
   report_overflows();
+  cppless::detail::fiber_waits::install(task_waits());
+  cppless::detail::nesting_limit::ask(&stack_for_values);
   idle_workers.store(options.deterministic ? always_call : 0, std::memory_order_seq_cst);
   threads_.reserve(options.workers);
   try {

@@ -192,7 +192,7 @@ bool graph_core::wait_until(time_point until, Done done) {
     if (future != nullptr && !future->is_ready() && !self.news.load()) {
       future->wait_until(short_turn);
     } else if (!has_running) {
-      std::this_thread::yield();  // another thread brings outcomes in, or settles futures
+      let_others_run();  // another thread brings outcomes in, or settles futures
     }
   }
 }

@@ -56,6 +56,7 @@ class lambda_instance final : public instance_core {
   ~lambda_instance() override;
 
   bool cancel(task_id id) override;
+  bool drives_itself() const noexcept override { return true; }
   std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value) override;
   bool is_on_this_machine() const noexcept override { return false; }

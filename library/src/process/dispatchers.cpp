@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cppless/dispatchers.hpp>
 
-#include <sched.h>
-
-#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/worker_count.hpp"
 #include "process/pool.hpp"
 #include "process/program.hpp"
 #include "process/worker_link.hpp"
@@ -20,29 +18,15 @@ namespace detail {
 // Of the lambda room: there only in programs that are linked with it, since it brings HTTP and TLS
 // along, which would slow the start of all others.
 extern "C" [[gnu::weak]] void cppless_create_aws_instance(std::optional<instance>& created);
+// Of the fiber room: there in all programs but functions for Lambda.
+extern "C" [[gnu::weak]] void cppless_create_fiber_instance(std::optional<instance>& created);
 }  // namespace detail
 
 namespace {
 
-unsigned usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(CPU_COUNT(&set));
-}
-
 unsigned worker_count(unsigned asked) {
   constexpr unsigned most = detail::max_workers / 2;
-  if (asked == 0) {
-    const char* const text = std::getenv("CPPLESS_WORKERS");
-    if (text == nullptr || *text == '\0') return usable_cores();
-    const std::string value = text;
-    const char* const end = value.data() + value.size();
-    if (std::from_chars(value.data(), end, asked).ptr != end || asked == 0) {
-      throw rejected("CPPLESS_WORKERS='" + value + "' is not a number of workers from 1 to " +
-                     std::to_string(most));
-    }
-  }
+  if (asked == 0) return detail::default_worker_count(most);
   if (asked > most) {
     throw rejected(std::to_string(asked) + " workers were asked for; at most " +
                    std::to_string(most) + " can be started");
@@ -85,8 +69,18 @@ instance default_dispatcher::create_instance() const {
     detail::cppless_create_aws_instance(created);
     return std::move(*created);
   }
+  if (name == "fiber") {
+    if (&detail::cppless_create_fiber_instance == nullptr) {
+      throw rejected(
+          "CPPLESS_DISPATCHER='fiber': this program was linked without the fiber dispatcher: link "
+          "cppless::cppless in CMake, or add -Wl,-u,cppless_create_fiber_instance");
+    }
+    std::optional<instance> created;
+    detail::cppless_create_fiber_instance(created);
+    return std::move(*created);
+  }
   throw rejected("CPPLESS_DISPATCHER='" + name +
-                 "' is not a dispatcher: use local, lambda or inline");
+                 "' is not a dispatcher: use local, lambda, fiber or inline");
 }
 
 instance& default_instance() {

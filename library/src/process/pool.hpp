@@ -36,6 +36,7 @@ class pool final : public instance_core, public std::enable_shared_from_this<poo
   ~pool() override;
 
   bool cancel(task_id id) override;
+  bool drives_itself() const noexcept override { return true; }
   payload_memory& memory() noexcept override { return request_blocks_; }
   std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value) override;

@@ -20,6 +20,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "base/system_call.hpp"
+#include "task/fiber_waits.hpp"
 
 /// A channel is a pipe in packet mode: the kernel keeps messages whole and in order, wakes who waits,
 /// and is not troubled by processes that die. Tasks open it by the descriptors of the process that
@@ -167,8 +168,11 @@ class patient_poll {
                                       : std::chrono::nanoseconds(look_interval);
     const auto left = std::clamp<std::chrono::nanoseconds>(until_ - now, {}, longest);
     const timespec most{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-    const int ready = ::ppoll(all, count, &most, nullptr);
-    if (ready < 0 && errno != EINTR) check_system_call(ready, "ppoll");
+    int ready = 0;
+    call_blocking([&] {
+      ready = ::ppoll(all, count, &most, nullptr);
+      if (ready < 0 && errno != EINTR) check_system_call(ready, "ppoll");
+    });
     if (ready == 0 && until_ <= std::chrono::steady_clock::now()) return false;
     if (ready == 0 && may_announce) {
       is_announced_ = true;

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/ticks.hpp"
 #include "task/described_exception.hpp"
+#include "task/fiber_waits.hpp"
 #include "task/traced_job.hpp"
 #include "trace/progress.hpp"
 #include "trace/run_totals.hpp"
@@ -158,7 +159,17 @@ completion instance_core::wait_one() {
                    "waits for it (" + std::to_string(last_id_) + " submitted, 0 left to wait for)");
   }
   --awaited_;  // at once: of two threads that wait for one task, one would wait for ever
-  wait_until(lock, time_point::max(), [this] { return !ready_.empty() || closed_; });
+  const auto is_over = [this] { return !ready_.empty() || closed_; };
+  while (!is_over()) {
+    fiber_waits* const parks = parks_caller();
+    if (parks == nullptr) {
+      wait_until(lock, time_point::max(), is_over);
+    } else {
+      lock.unlock();
+      wait_parked(*parks, nullptr, time_point::max());
+      lock.lock();
+    }
+  }
   if (ready_.empty()) throw cancelled("wait_one: the instance was closed");
   const std::unique_ptr<job> finished = ready_.pop_front();
   lock.unlock();
@@ -168,9 +179,21 @@ completion instance_core::wait_one() {
 
 bool instance_core::wait_for(const std::atomic<bool>& flag, time_point until) {
   if (flag.load(std::memory_order_acquire)) return true;
+  if (fiber_waits* const parks = parks_caller()) {
+    wait_parked(*parks, &flag, until);
+    return flag.load(std::memory_order_acquire);
+  }
   std::unique_lock lock(mutex_);
   return wait_until(lock, until, [&] { return flag.load(std::memory_order_acquire) || closed_; }) &&
          flag.load(std::memory_order_acquire);
+}
+
+/// A thread's turn at driving, as long as fibers wait.
+void instance_core::drive_for_fibers() {
+  std::unique_lock lock(mutex_);
+  wait_until(lock, time_point::max(), [this] { return driven_fibers_ == 0 || closed_; });
+  has_fiber_driver_ = false;
+  followers_wake_.notify_all();
 }
 
 void instance_core::close() noexcept {
@@ -183,6 +206,9 @@ void instance_core::close() noexcept {
   shut_down();
   std::unique_lock lock(mutex_);
   followers_wake_.notify_all();
+  wake_parked(0);
+  const bool is_in_drive = driving_ && driver_ == std::this_thread::get_id();
+  if (!is_in_drive) followers_wake_.wait(lock, [this] { return !has_fiber_driver_; });
 }
 
 void instance_core::settle(job& settled, source& result) noexcept {
@@ -236,6 +262,7 @@ job_list instance_core::publish_held(job_list finished, bool by_driver) {
   run_totals::get().add(totals);
   if (followers_ != 0) followers_wake_.notify_all();
   if (driving_ && !by_driver) interrupt();
+  if (parked_ != nullptr) [[unlikely]] wake_parked(totals.finished);
   return to_notify;
 }
 

@@ -18,6 +18,18 @@ void payload_buffer::grow(std::size_t more) {
   end_ = block + capacity;
 }
 
+detached_payload::detached_payload(payload_buffer& from) noexcept
+    : memory_(from.memory_), size_(from.size()) {
+  if (from.is_local()) {
+    std::memcpy(local_, from.local_, size_);
+  } else {
+    data_ = from.begin_;
+    capacity_ = static_cast<std::size_t>(from.end_ - from.begin_);
+  }
+  from.begin_ = from.cur_ = from.local_;
+  from.end_ = from.local_ + sizeof from.local_;
+}
+
 void payload_buffer::release() noexcept {
   if (!is_local()) memory_->release(begin_, static_cast<std::size_t>(end_ - begin_));
   begin_ = cur_ = local_;

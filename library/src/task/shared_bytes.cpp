@@ -4,8 +4,11 @@
 #include <boost/uuid/name_generator_sha1.hpp>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <string>
 
+#include <cppless/detail/task/entry.hpp>
 #include <cppless/detail/task/instance_core.hpp>
 #include <cppless/errors.hpp>
 
@@ -22,6 +25,38 @@ content_key key_of(std::span<const std::byte> data) {
 }
 
 }  // namespace
+
+namespace {
+
+// The values that tasks of this process only name.
+struct placed_here {
+  std::mutex mutex;
+  std::map<content_key, std::weak_ptr<const shared_bytes>> by_key;
+
+  static placed_here& get() {
+    static auto* const all = new placed_here;  // for tasks that end with the program
+    return *all;
+  }
+
+  std::shared_ptr<const shared_bytes> find(const content_key& key) {
+    const std::lock_guard lock(mutex);
+    const auto found = by_key.find(key);
+    return found == by_key.end() ? nullptr : found->second.lock();
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const shared_bytes> place_in_process(
+    const std::shared_ptr<const shared_bytes>& value) {
+  placed_here& all = placed_here::get();
+  const std::lock_guard lock(all.mutex);
+  std::weak_ptr<const shared_bytes>& place = all.by_key[value->key];
+  if (auto known = place.lock()) return known;
+  place = value;
+  std::erase_if(all.by_key, [](const auto& each) { return each.second.expired(); });
+  return value;
+}
 
 shared_bytes::shared_bytes(bytes encoded) : data(std::move(encoded)), key(key_of(data)) {}
 
@@ -54,6 +89,14 @@ std::uint32_t sharing_scope::show(const std::shared_ptr<variable_home>& variable
   if (current_ == nullptr) return 0;
   current_->uses().variables.push_back(variable);
   return current_->on_.show_variable(variable);
+}
+
+luggage* sharing_scope::beside() {
+  if (current_ == nullptr || !current_->on_.takes_objects()) return nullptr;
+  luggage& made = current_->uses().beside;
+  const movable_values state = current_->movable_ & 1 ? current_->what_.movable_state : 0;
+  made.let_move(current_->are_arguments_ ? current_->movable_ : state);
+  return &made;
 }
 
 void sharing_scope::keep(std::shared_ptr<void> kept) {
@@ -99,6 +142,10 @@ std::span<const std::byte> shared_reference::locate(source& from, bytes& storage
     storage.resize(size);
     from.read(storage.data(), size);
     return storage;
+  }
+  // Kept by the task that reads it.
+  if (const auto here = placed_here::get().find(key); here != nullptr && here->data.size() == size) {
+    return here->data;
   }
   if (shared_directory::installed_ == nullptr) {
     throw rejected("a shared value of " + std::to_string(size) +

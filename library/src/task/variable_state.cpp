@@ -11,6 +11,8 @@
 #include <cppless/detail/task/shared_bytes.hpp>
 #include <cppless/errors.hpp>
 
+#include "task/fiber_waits.hpp"
+
 namespace cppless::detail {
 namespace {
 
@@ -71,6 +73,11 @@ void update_log::add(std::uint64_t variable, variable_merge combine, variable_bi
   } else {
     updates_.push_back({variable, value});
   }
+}
+
+update_scope* update_scope::current() noexcept {
+  const fiber_waits* const fibers = fiber_waits::of_caller();
+  return fibers != nullptr ? fibers->updates_of_caller() : current_;
 }
 
 void update_log::write(sink& to) const {

@@ -34,7 +34,7 @@ class scheduler;
 class runtime {
  public:
   struct options {
-    /// Threads; 0: as many as the process may use cores.
+    /// Threads; 0: as many as the process may use cores, or `CPPLESS_WORKERS` if that is less.
     unsigned workers = 0;
     /// Bytes of address space per fiber, at least 16 KiB; memory is used only page by page as it is
     /// touched. Only a fiber that waits has a stack to itself. One that overflows ends the program

@@ -31,7 +31,7 @@ class node_future final : public future_state<T>, public node_listener {
   bool wait_until(time_point until) override {
     if (this->is_ready()) return true;
     if (!graph_->wait(node_, until)) return false;
-    while (!this->is_ready()) std::this_thread::yield();  // another thread decodes the value now
+    while (!this->is_ready()) let_others_run();  // another thread decodes the value now
     return true;
   }
   bool cancel() override { return graph_->cancel(node_); }

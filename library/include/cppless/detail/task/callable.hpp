@@ -148,7 +148,7 @@ struct copied_values {
 template <class Result>
 void encode_result(sink& to, const Result& result) {
   mark(run_mark::called);
-  encode(to, result);
+  encode_or_pack(to, result);
 }
 
 #if defined(__clang__)
@@ -172,6 +172,19 @@ struct task_code<F, type_list<Args...>, type_list<State...>, std::integer_sequen
       places[0] = std::addressof(callable);
     } else {
       ((places[S] = const_cast<State*>(std::addressof(callable.template capture<S>()))), ...);
+    }
+  }
+
+  /// A capture of a constant is one.
+  static consteval std::uint32_t movable_state() {
+    if constexpr (std::is_same_v<type_list<State...>, type_list<F>>) {
+      return 1;
+    } else {
+      std::uint32_t bits = 0;
+      ((bits |= S < 32 && !std::is_const_v<std::remove_reference_t<
+                    decltype(std::declval<F&>().template capture<S>())>>
+                    ? std::uint32_t{1} << (S % 32) : 0), ...);
+      return bits;
     }
   }
 
@@ -225,7 +238,7 @@ struct CPPLESS_ANNOTATE("cppless::task_entry") entry_for {
 
   static inline constinit const entry record{
       &code::run, code::parts != 0 ? &code::encode_state : nullptr, CPPLESS_CONSTANT_NAME(F),
-      CPPLESS_CONSTANT_NAME(entry_for), limits_of<Config>()};
+      CPPLESS_CONSTANT_NAME(entry_for), limits_of<Config>(), {0}, code::movable_state()};
   CPPLESS_ENTRY_NODE static inline const entry* const node = &record;
 #if !defined(__clang__)
   static inline const entry_registration registration{&node, &node + 1};

@@ -20,6 +20,7 @@ struct entry {
   constant_name task_name;  ///< Of callable, argument types and configuration.
   task_limits limits;
   mutable std::atomic<std::uint64_t> identity_cache{0};
+  std::uint32_t movable_state = 0;  ///< The parts of the state that are not constant, a bit each.
 
   /// Hash of callable, arguments and configuration; never 0. What travels between processes.
   std::uint64_t identity() const {

@@ -16,10 +16,15 @@ namespace cppless::detail {
 
 using time_point = std::chrono::steady_clock::time_point;
 
+class fiber_waits;
+class parked;
+class parking_place;
+
 /// The live side of every dispatcher: ids, outcomes, waiting. Transports derive from it.
 ///
 /// Thread safety: all members may be called from any thread.
-/// Waiting threads do the transport's work themselves: one of them drives, the others follow.
+/// Waiting threads do the transport's work themselves: one of them drives, the others follow. Waiting
+/// fibers do not: they park until what they wait for is there.
 /// Invariants: (1) every submitted job is published exactly once; (2) after `close` nothing is
 /// outstanding and every wait returns.
 class instance_core {
@@ -39,6 +44,15 @@ class instance_core {
   /// Waits until `flag` is set by a job's `publish`, at most until `until`. True if it is set.
   bool wait_for(const std::atomic<bool>& flag, time_point until);
 
+  /// How the caller waits here, if not by driving: fibers, and everybody where nobody drives.
+  virtual fiber_waits* parks_caller() const noexcept;
+
+  /// Waits at `place` for what a job's `publish` or `notify` brings; false if `until` came first.
+  bool park(fiber_waits& by, parking_place& place, time_point until);
+
+  /// Whether outcomes come in while nobody drives.
+  virtual bool drives_itself() const noexcept { return false; }
+
   /// Ends one job: not started if still waiting, its worker ended if running. False if it has
   /// already finished.
   virtual bool cancel(task_id id) = 0;
@@ -55,6 +69,9 @@ class instance_core {
 
   /// Has those who run tasks see a variable in a cell, whose number it returns; 0 if there is none.
   virtual std::uint32_t show_variable(const std::shared_ptr<variable_home>& variable);
+
+  /// Whether those who run tasks take captures, arguments and results as they are.
+  virtual bool takes_objects() const noexcept { return false; }
 
   /// Whether tasks run as processes of this machine and user.
   virtual bool is_on_this_machine() const noexcept { return true; }
@@ -97,6 +114,13 @@ class instance_core {
  private:
   template <class Ready>
   bool wait_until(std::unique_lock<std::mutex>& lock, time_point until, Ready ready);
+  bool is_there(const parked& who) const noexcept;
+  void wait_parked(fiber_waits& by, const std::atomic<bool>* flag, time_point until);
+  void wake_parked(std::uint64_t finished) noexcept;
+  void have_driven(fiber_waits& by);
+  void drive_for_fibers();
+
+  class parked_here;
 
   std::condition_variable followers_wake_;
   unsigned followers_ = 0;
@@ -108,6 +132,9 @@ class instance_core {
   std::uint64_t awaited_ = 0;  ///< Dispatched, and no call of wait_one returns or waits for it yet.
   std::atomic<std::uint64_t> outstanding_{0};
   job_list ready_;
+  parked* parked_ = nullptr;           ///< Who waits for no future of its own.
+  std::uint64_t driven_fibers_ = 0;    ///< That wait where somebody must drive for them,
+  bool has_fiber_driver_ = false;      ///< and whether a thread does.
   unsigned trace_number_ = 0;
 };
 

@@ -25,6 +25,30 @@ class payload_memory {
   virtual void release(std::byte* block, std::size_t capacity) noexcept = 0;
 };
 
+class payload_buffer;
+
+/// A request taken out of its job, which may be gone.
+class detached_payload {
+ public:
+  /// Empties `from`.
+  explicit detached_payload(payload_buffer& from) noexcept;
+  detached_payload(const detached_payload&) = delete;
+  detached_payload& operator=(const detached_payload&) = delete;
+  ~detached_payload() {
+    if (data_ != local_) memory_->release(data_, capacity_);
+  }
+
+  const std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  payload_memory* memory_;
+  std::byte* data_ = local_;
+  std::size_t size_;
+  std::size_t capacity_ = 0;
+  std::byte local_[64];
+};
+
 /// An encoded request. Small ones lie in the object itself.
 class payload_buffer final : public sink {
  public:
@@ -41,7 +65,11 @@ class payload_buffer final : public sink {
   /// Frees the memory; the payload is gone.
   void release() noexcept;
 
+  luggage* beside() noexcept override { return sharing_scope::beside(); }
+
  private:
+  friend class detached_payload;
+
   void grow(std::size_t more) override;
 
   payload_memory* memory_;
@@ -69,6 +97,9 @@ class job {
   /// Decodes the result into its place. What this throws becomes the task's failure.
   virtual void succeed(source& result) = 0;
   virtual void fail(std::exception_ptr reason) noexcept = 0;
+
+  /// Whether `succeed` also takes a result that did not become bytes.
+  virtual bool takes_objects() const noexcept { return false; }
 
   /// Whether `wait_one` reports this job.
   virtual bool is_awaited() const noexcept = 0;

@@ -12,9 +12,11 @@
 
 #include <cppless/bytes.hpp>
 #include <cppless/detail/wire/buffer.hpp>
+#include <cppless/detail/wire/luggage.hpp>
 
 namespace cppless::detail {
 
+struct entry;
 class instance_core;
 class variable_home;
 
@@ -43,20 +45,35 @@ struct shared_things {
   shared_uses values;  ///< Each content once.
   std::vector<std::shared_ptr<variable_home>> variables;
   std::vector<std::shared_ptr<void>> others;
+  luggage beside;  ///< What did not become bytes.
 };
+
+/// Which of a call's values may be moved from: the callable's (bit 0), each argument's (from bit 1).
+using movable_values = std::uint32_t;
 
 /// While a task is encoded on this thread: which transport it is for, and where what it refers to is
 /// noted.
 class sharing_scope {
  public:
-  sharing_scope(instance_core& on, std::unique_ptr<shared_things>& uses) noexcept
-      : on_(on), uses_(uses), outer_(std::exchange(current_, this)) {}
+  sharing_scope(instance_core& on, const entry& what, movable_values movable,
+                std::unique_ptr<shared_things>& uses) noexcept
+      : on_(on),
+        what_(what),
+        movable_(movable),
+        uses_(uses),
+        outer_(std::exchange(current_, this)) {}
   sharing_scope(const sharing_scope&) = delete;
   sharing_scope& operator=(const sharing_scope&) = delete;
   ~sharing_scope() { current_ = outer_; }
 
   /// The number of the cell where workers see the variable; 0 if there is none.
   static std::uint32_t show(const std::shared_ptr<variable_home>& variable);
+
+  /// For values that the transport takes as they are; null if it takes none, or none is encoded here.
+  static luggage* beside();
+
+  /// What is encoded from here on are the arguments, and no longer the callable.
+  void arguments_follow() noexcept { movable_ >>= 1; are_arguments_ = true; }
 
   /// Keeps something of this machine for the task. Throws `rejected` where tasks run on others.
   static void keep(std::shared_ptr<void> kept);
@@ -72,6 +89,9 @@ class sharing_scope {
   }
 
   instance_core& on_;
+  const entry& what_;
+  movable_values movable_;
+  bool are_arguments_ = false;
   std::unique_ptr<shared_things>& uses_;  // made when first needed: most tasks have none
   sharing_scope* outer_;
 };
@@ -98,6 +118,11 @@ struct shared_reference {
   /// they are not there.
   std::span<const std::byte> locate(source& from, bytes& storage) const;
 };
+
+/// Makes the value one that tasks of this process find by its name, as long as what is returned
+/// lives: that value, or another of the same content. Thread-safe.
+std::shared_ptr<const shared_bytes> place_in_process(
+    const std::shared_ptr<const shared_bytes>& value);
 
 /// Where a process that runs tasks finds the shared values that these only name.
 class shared_directory {

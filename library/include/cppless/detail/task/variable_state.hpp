@@ -49,23 +49,30 @@ class update_log {
 /// `rejected` if they are malformed. Those of variables that are gone are dropped.
 std::size_t apply_updates(std::span<const std::byte> result);
 
-/// While a task runs on this thread: where its updates go.
+/// While a task runs on this thread, or fiber: where its updates go.
 class update_scope {
  public:
   update_scope() noexcept : outer_(std::exchange(current_, this)) {}
   update_scope(const update_scope&) = delete;
   update_scope& operator=(const update_scope&) = delete;
-  ~update_scope() { current_ = outer_; }
+  ~update_scope() {
+    if (!is_of_fiber_) current_ = outer_;
+  }
+
+  /// Of a fiber, which may go from thread to thread: it is found by the task that the fiber runs.
+  struct of_fiber {};
+  explicit update_scope(of_fiber) noexcept : outer_(nullptr), is_of_fiber_(true) {}
 
   update_log log;
 
-  /// Of the task that runs on this thread, or nullptr.
-  static update_scope* current() noexcept { return current_; }
+  /// Of the task that runs here, or nullptr.
+  static update_scope* current() noexcept;
 
  private:
   static inline constinit thread_local update_scope* current_ = nullptr;
 
   update_scope* outer_;
+  bool is_of_fiber_ = false;
 };
 
 /// A shared variable in the process where it was made. Thread-safe.

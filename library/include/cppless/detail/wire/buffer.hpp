@@ -4,6 +4,8 @@
 #include <cppless/bytes.hpp>
 #include <cppless/errors.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +15,8 @@
 /// Where encoded bytes go (`sink`) and come from (`source`). Neither is thread-safe.
 
 namespace cppless::detail {
+
+class luggage;
 
 /// How deep values may nest: not in levels, whose cost differs a hundredfold, but in the stack that
 /// walking them takes. Data from outside can thus never overflow a stack of a usual size.
@@ -24,7 +28,14 @@ class nesting_limit {
   void start(std::size_t bytes = default_stack) noexcept {
     top_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     limit_ = bytes;
+    if (stack_left* const ask = ask_.load(std::memory_order_relaxed)) [[unlikely]] {
+      limit_ = std::min(limit_, ask());
+    }
   }
+
+  /// Asked for how much more stack there may be, where stacks are smaller than usual.
+  using stack_left = std::size_t() noexcept;
+  static void ask(stack_left* about) noexcept { ask_.store(about, std::memory_order_relaxed); }
 
   /// Throws `rejected` when the frames between `start()` and here are larger than the limit.
   void check() const {
@@ -34,6 +45,8 @@ class nesting_limit {
 
  private:
   [[noreturn]] void too_deep(std::size_t used) const;
+
+  static inline constinit std::atomic<stack_left*> ask_{nullptr};
 
   std::uintptr_t top_ = 0;
   std::size_t limit_ = 0;
@@ -76,6 +89,9 @@ class sink {
 
   /// Forgets all bytes from `size` on, e.g. what was written before an encoding failed.
   void truncate(std::size_t size) noexcept { cur_ = begin_ + size; }
+
+  /// What values that need not become bytes go into; null where all must.
+  virtual luggage* beside() noexcept { return nullptr; }
 
   nesting_limit& nesting() noexcept { return nesting_; }
 
@@ -138,7 +154,7 @@ class counting_sink final : public sink {
 
 /// A sink that starts in `N` bytes of its own (on the stack, say) and moves to the heap beyond.
 template <std::size_t N>
-class small_sink final : public sink {
+class small_sink : public sink {
  public:
   small_sink() noexcept : sink(own_, N) {}
   ~small_sink() = default;
@@ -209,6 +225,9 @@ class source {
   void finish() const {
     if (remaining() != 0) [[unlikely]] left_over();
   }
+
+  /// Where values are that did not become bytes; null if all did.
+  virtual luggage* beside() noexcept { return nullptr; }
 
   nesting_limit& nesting() noexcept { return nesting_; }
 

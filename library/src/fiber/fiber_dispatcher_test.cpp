@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is the fiber dispatcher's own; all else is in tests/conformance.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <cppless/cppless.hpp>
+#include <cppless/fiber.hpp>
+
+using namespace std::chrono_literals;
+namespace fiber = cppless::fiber;
+
+namespace {
+
+using cppless::fiber_dispatcher;
+
+cppless::instance moving() { return fiber_dispatcher().create_instance(); }
+cppless::instance serialising() {
+  return fiber_dispatcher({.values = fiber_dispatcher::values::serialised}).create_instance();
+}
+
+/// Where the value's elements lie: tells copies from the value itself.
+std::uintptr_t place_of(const std::vector<int>& value) {
+  return reinterpret_cast<std::uintptr_t>(value.data());
+}
+
+std::uintptr_t place_of_argument(std::vector<int> value) { return place_of(value); }
+
+struct both {
+  std::vector<int> numbers;
+  std::uintptr_t place = 0;
+};
+
+both made_in_task() {
+  both made{std::vector<int>(1000, 3)};
+  made.place = place_of(made.numbers);
+  return made;
+}
+
+/// Its author forgot a member.
+struct forgetful {
+  int sent = 0;
+  int forgotten = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(sent);
+  }
+};
+
+struct list {
+  int value = 0;
+  std::unique_ptr<list> next;
+};
+
+int length_of(list first) {
+  int length = 1;
+  while (first.next != nullptr) {
+    first = std::move(*std::exchange(first.next, nullptr));
+    ++length;
+  }
+  return length;
+}
+
+template <class Failure, class F>
+std::string message_of(F&& action) {
+  try {
+    action();
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "nothing was thrown";
+}
+
+int sum(const std::vector<int>& of) {
+  int total = 0;
+  for (const int each : of) total += each;
+  return total;
+}
+
+}  // namespace
+
+TEST_CASE("An argument given as an rvalue is the task's own, not a copy; a lvalue is copied") {
+  auto instance = moving();
+  std::vector<int> numbers(1000, 1);
+  const std::uintptr_t place = place_of(numbers);
+  CHECK(cppless::async(instance, cppless::fn<&place_of_argument>, numbers).get() != place);
+  CHECK(numbers.size() == 1000);
+  CHECK(cppless::async(instance, cppless::fn<&place_of_argument>, std::move(numbers)).get() == place);
+}
+
+TEST_CASE("What the task returns reaches the future and the variable as it is") {
+  auto instance = moving();
+  const both result = cppless::async(instance, cppless::fn<&made_in_task>).get();
+  CHECK(result.numbers == std::vector<int>(1000, 3));
+  CHECK(place_of(result.numbers) == result.place);
+  both variable;
+  cppless::dispatch(instance, cppless::fn<&made_in_task>, variable);
+  instance.wait_one();
+  CHECK(place_of(variable.numbers) == variable.place);
+}
+
+TEST_CASE("A task does not change the program's values, nor the program the task's") {
+  auto instance = moving();
+  std::vector<int> numbers(3, 1);
+  auto future = cppless::async(instance, [](std::vector<int> mine) {
+    for (int& each : mine) each *= 2;
+    return mine;
+  }, numbers);
+  numbers.assign(3, 100);
+  CHECK(future.get() == std::vector<int>{2, 2, 2});
+  CHECK(numbers == std::vector<int>{100, 100, 100});
+  const auto shared = std::make_shared<int>(1);
+  cppless::async(instance, [](const std::shared_ptr<int>& mine) { *mine = 2; }, shared).get();
+  CHECK(*shared == 1);  // as with all other dispatchers
+}
+
+TEST_CASE("Serialised, values take the way they take to other dispatchers") {
+  std::vector<int> numbers(1000, 1);
+  const std::uintptr_t place = place_of(numbers);
+  auto instance = serialising();
+  CHECK(cppless::async(instance, cppless::fn<&place_of_argument>, std::move(numbers)).get() != place);
+  CHECK(numbers.size() == 1000);
+}
+
+TEST_CASE("A type with code of its author's goes through that, moved or not") {
+  for (auto instance : {0, 1}) {
+    auto on = instance == 0 ? moving() : serialising();
+    const forgetful back =
+        cppless::async(on, [](forgetful value) { return value; }, forgetful{1, 2}).get();
+    CHECK(back.sent == 1);
+    CHECK(back.forgotten == 0);
+  }
+}
+
+TEST_CASE("A value too deep for a fiber's stack is refused, and one that is not arrives") {
+  auto instance = serialising();
+  const auto chain = [](int length) {
+    list first;
+    for (int i = 1; i < length; ++i) first = {i, std::make_unique<list>(std::move(first))};
+    return first;
+  };
+  CHECK(cppless::async(instance, cppless::fn<&length_of>, chain(100)).get() == 100);
+  list deep = chain(4000);
+  const std::string said = message_of<cppless::error>(
+      [&] { cppless::async(instance, cppless::fn<&length_of>, deep).get(); });
+  CHECK(said.find("nothing was thrown") == std::string::npos);
+  length_of(std::move(deep));  // destroyed step by step
+}
+
+TEST_CASE("A task that is cancelled is told by its stop token, and its waiters at once") {
+  auto instance = moving();
+  static std::atomic<int> begun{0}, stopped{0};
+  auto task = cppless::async(instance, [] {
+    ++begun;
+    const std::stop_token stop = fiber_dispatcher::stop_token();
+    while (!stop.stop_requested()) fiber::this_fiber::sleep_for(1h, stop);
+    ++stopped;
+  });
+  while (begun == 0) std::this_thread::yield();
+  CHECK(task.cancel());
+  CHECK(message_of<cppless::cancelled>([&] { task.get(); }).find("was cancelled") != std::string::npos);
+  while (stopped == 0) std::this_thread::yield();
+  CHECK_FALSE(fiber_dispatcher::stop_token().stop_possible());
+}
+
+TEST_CASE("A task that runs into its timeout fails with that while it goes on") {
+  auto instance = moving();
+  static std::atomic<bool> may_end{false}, has_ended{false};
+  using config = cppless::lambda::config<cppless::lambda::with_timeout<1>>;
+  auto task = cppless::async<config>(instance, [] {
+    while (!may_end) std::this_thread::sleep_for(1ms);
+    has_ended = true;
+  });
+  CHECK(message_of<cppless::timeout>([&] { task.get(); }).find("timeout of 1 s") != std::string::npos);
+  CHECK_FALSE(has_ended);
+  may_end = true;
+  { auto closes_first = std::move(instance); }
+  CHECK(has_ended);  // closing waits for what runs
+}
+
+TEST_CASE("Closing an instance does not begin tasks that wait, and waits for those that run") {
+  static std::atomic<int> begun{0}, ended{0};
+  std::vector<cppless::future<void>> futures;
+  {
+    fiber::runtime one_worker(1);
+    auto instance = moving();
+    for (int i = 0; i < 10; ++i) {
+      futures.push_back(cppless::async(instance, [] {
+        ++begun;
+        std::this_thread::sleep_for(50ms);
+        ++ended;
+      }));
+    }
+    while (begun == 0) std::this_thread::yield();
+  }
+  CHECK(begun < 10);
+  CHECK(ended == begun);
+  for (auto& each : futures) CHECK(each.ready());
+}
+
+TEST_CASE("A shared value is decoded once for all tasks, and nothing of it is kept") {
+  auto instance = moving();
+  const auto numbers = cppless::shared(std::vector<int>(1000, 2));
+  std::vector<cppless::future<int>> futures;
+  for (int i = 0; i < 50; ++i) {
+    futures.push_back(cppless::async(
+        instance, [](const cppless::shared_value<std::vector<int>>& all) { return sum(*all); }, numbers));
+  }
+  for (auto& each : futures) CHECK(each.get() == 2000);
+}
+
+TEST_CASE("Tasks on fibers call each other to any depth without a thread each") {
+  fiber::runtime one_worker(1);
+  struct nested {
+    static int go(int left) {
+      if (left == 0) return 0;
+      auto inner = moving();
+      return cppless::async(inner, cppless::fn<&nested::go>, left - 1).get() + 1;
+    }
+  };
+  auto instance = moving();
+  CHECK(cppless::async(instance, cppless::fn<&nested::go>, 500).get() == 500);
+}
