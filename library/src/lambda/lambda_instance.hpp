@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -59,6 +60,9 @@ class lambda_instance final : public instance_core {
   std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value) override;
   bool is_on_this_machine() const noexcept override { return false; }
+  unsigned concurrency() const noexcept override {
+    return static_cast<unsigned>(std::max<std::size_t>(options_.most_in_flight, 1));
+  }
 
   // lambda_sender.cpp: for invocations, on the I/O thread
   http_request request_of(invocation& of);

@@ -40,6 +40,7 @@ class pool final : public instance_core, public std::enable_shared_from_this<poo
   std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value) override;
   std::uint32_t show_variable(const std::shared_ptr<variable_home>& variable) override;
+  unsigned concurrency() const noexcept override { return target_; }
 
  private:
   friend class nested_job;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -75,6 +76,9 @@ class nested_instance final : public instance_core,
   std::uint32_t show_variable(const std::shared_ptr<variable_home>&) override {
     throw rejected("a shared variable made by a task cannot be passed on to tasks of its own: make it "
                    "in the program itself");
+  }
+  unsigned concurrency() const noexcept override {
+    return std::max(worker_loop::current()->control().concurrency, 1u);
   }
 
   using instance_core::publish;

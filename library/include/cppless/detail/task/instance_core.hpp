@@ -59,6 +59,9 @@ class instance_core {
   /// Whether tasks run as processes of this machine and user.
   virtual bool is_on_this_machine() const noexcept { return true; }
 
+  /// How many tasks it runs at once if there are enough; at least 1.
+  virtual unsigned concurrency() const noexcept { return 1; }
+
  protected:
   /// Starts or queues the job. The transport owns it from here on. `lock` holds `mutex_`; it may be
   /// given up and must be where the job is settled or users' code run.
