@@ -42,8 +42,11 @@ struct shared_place {
 struct shared_things {
   shared_uses values;  ///< Each content once.
   std::vector<std::shared_ptr<variable_home>> variables;
-  std::vector<std::shared_ptr<void>> others;
+  std::vector<std::shared_ptr<const void>> others;
 };
+
+/// Has a task keep what `more` holds, which may be null, as well; each content once.
+void keep_too(std::unique_ptr<shared_things>& to, const std::shared_ptr<const shared_things>& more);
 
 /// While a task is encoded on this thread: which transport it is for, and where what it refers to is
 /// noted.
