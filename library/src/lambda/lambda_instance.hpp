@@ -64,6 +64,12 @@ class lambda_instance final : public instance_core {
     return static_cast<unsigned>(std::max<std::size_t>(options_.most_in_flight, 1));
   }
 
+  detached_key detach(const entry& what, const char*, std::span<const std::byte>) override {
+    throw rejected(std::string("task ") + what.name() +
+                   " cannot be detached on Lambda: AWS keeps no result of an asynchronous invocation "
+                   "for anybody to collect; use local_dispatcher, or have a task store its result");
+  }
+
   // lambda_sender.cpp: for invocations, on the I/O thread
   http_request request_of(invocation& of);
   http_request request_of_duplicate(invocation& of);

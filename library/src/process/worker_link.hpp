@@ -9,6 +9,7 @@
 #include <cppless/detail/task/channel_state.hpp>
 #include <cppless/detail/task/instance_core.hpp>
 
+#include "process/detached_process.hpp"
 #include "process/worker_loop.hpp"
 
 namespace cppless::detail {
@@ -79,6 +80,10 @@ class nested_instance final : public instance_core,
   }
   unsigned concurrency() const noexcept override {
     return std::max(worker_loop::current()->control().concurrency, 1u);
+  }
+  detached_key detach(const entry& what, const char* result_type,
+                      std::span<const std::byte> request) override {
+    return start_detached(what, result_type, request);
   }
 
   using instance_core::publish;
