@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Prefixes of different lengths, as a recursive split makes them: the short ones stand for most of
-/// the work, and some of them come last.
+/// the work, and some of them come last. A prefix is split by placing one queen more.
+
+#include <cmath>
 
 #include "makespan.hpp"
 
@@ -36,6 +38,12 @@ int main(int argc, char** argv) {
   }
   bench::compare_makespan(
       suite, parts, [](const part& p) { return solutions(p.placed, all); },
-      [](const part& p) { return -p.queens; });
+      [](const part& p) { return std::pow(n, -p.queens); },
+      [](const part& p, std::size_t) {
+        std::vector<part> deeper;
+        place_queen(p.placed, all, [&](const board& next) { deeper.push_back({next, p.queens + 1}); });
+        return deeper;
+      },
+      [](const std::vector<long>& counts) { return std::reduce(counts.begin(), counts.end()); });
   return suite.finish();
 }

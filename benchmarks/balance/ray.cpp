@@ -2,6 +2,9 @@
 /// Sixteen tiles of the ray tracer's picture: those of the sky take a fraction of those of the glass.
 /// What each costs is estimated by painting it with a twentieth of the light paths.
 
+#include <algorithm>
+#include <numeric>
+
 #include "makespan.hpp"
 
 // The example's functions are what is measured; only its main is not wanted.
@@ -18,17 +21,37 @@ int main(int argc, char** argv) {
   std::vector<double> costs;
   const auto parts = tiles(p, 60);
   for (const tile& t : parts) costs.push_back(bench::seconds([&] { paint(**world, camera, rough, t); }));
-  std::vector<int> numbers(parts.size());
-  for (std::size_t at = 0; at < numbers.size(); ++at) numbers[at] = static_cast<int>(at);
   // The pixels as text, so that they can be compared.
-  const auto paint_tile = [=](int number) {
+  const auto paint_tile = [=](const tile& t) {
     std::string text;
-    for (const auto& pixel : paint(**world, camera, p, parts[static_cast<std::size_t>(number)])) {
+    for (const auto& pixel : paint(**world, camera, p, t)) {
       text.append(reinterpret_cast<const char*>(&pixel), sizeof pixel);
     }
     return text;
   };
-  bench::compare_makespan(suite, numbers, paint_tile,
-                          [&](int number) { return costs[static_cast<std::size_t>(number)]; });
+  const auto area = [](const tile& t) { return double(t.right - t.left) * (t.bottom - t.top); };
+  // A part of a tile costs its share of the tile's area.
+  const auto cost = [&](const tile& t) {
+    double sum = 0;
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+      const tile& whole = parts[at];
+      const bool is_inside = t.left >= whole.left && t.right <= whole.right && t.top >= whole.top &&
+                             t.bottom <= whole.bottom;
+      if (is_inside) sum = costs[at] * area(t) / area(whole);
+    }
+    return sum;
+  };
+  const auto strips = [](const tile& t, std::size_t count) {
+    std::vector<tile> made;
+    const int height = std::max(1, (t.bottom - t.top) / static_cast<int>(count));
+    for (int top = t.top; top < t.bottom; top += height) {
+      made.push_back({t.left, top, t.right, std::min(top + height, t.bottom)});
+    }
+    return made;
+  };
+  const auto join = [](const std::vector<std::string>& rows) {
+    return std::accumulate(rows.begin(), rows.end(), std::string());
+  };
+  bench::compare_makespan(suite, parts, paint_tile, cost, strips, join);
   return suite.finish();
 }

@@ -102,6 +102,9 @@ def parser() -> argparse.ArgumentParser:
     from . import migrate
 
     migrate.add_command(add)
+    from . import detached
+
+    detached.add_command(add)
     doctor_ = add("doctor", "Say what is installed, what is missing and how to mend it.")
     doctor_.set_defaults(action=doctor_command)
     return top

@@ -180,6 +180,63 @@ TEST_CASE("A killed task leaves a channel that others go on with") {
   }
 }
 
+TEST_CASE_TEMPLATE("The nodes of a graph send and receive", Executor,
+                   cppless::graph::host_controlled_executor,
+                   cppless::graph::delegating_executor<>) {
+  if (!is_local()) return;
+  const cppless::local_dispatcher dispatcher({.workers = 2});
+  const cppless::channel<int> questions, answers;
+  {
+    cppless::graph::builder<Executor> builder{dispatcher};
+    const auto start = schedule(builder);
+    std::vector<cppless::graph::sender<int>> all;
+    for (int i = 0; i < 3; ++i) {
+      all.push_back(then(start, [=] {
+        int count = 0;
+        for (; const auto number = questions.receive(); ++count) answers.send(*number * *number);
+        return count;
+      }));
+    }
+    auto total = then(all, [=](const std::vector<int>& counts) {
+      answers.send(-1);
+      return counts.at(0) + counts.at(1) + counts.at(2);
+    });
+    builder.start();
+    for (int i = 0; i < 20; ++i) questions.send(i);
+    questions.close();
+    int sum = 0;
+    for (int i = 0; i < 20; ++i) sum += answers.receive().value();
+    CHECK(sum == 2470);
+    CHECK(answers.receive().value() == -1);
+    CHECK(total->future().get() == 20);
+    // Every node that had it has ended.
+    CHECK(error_of([&] { answers.receive(); }).kind == cppless::error_kind::lost);
+  }
+}
+
+TEST_CASE("A node that never runs gives up its channels") {
+  if (!is_local()) return;
+  const cppless::channel<int> numbers;
+  cppless::graph::builder builder{cppless::local_dispatcher({.workers = 1})};
+  auto bad = then(schedule(builder), [] { throw std::runtime_error("first"); });
+  auto never = then(bad, [numbers] { numbers.send(1); });
+  CHECK(error_of([&] { builder.await_all(); }).says("first"));
+  CHECK(error_of([&] { numbers.receive(); }).kind == cppless::error_kind::lost);
+}
+
+TEST_CASE_TEMPLATE("A channel may be a node's value", Executor,
+                   cppless::graph::host_controlled_executor,
+                   cppless::graph::delegating_executor<>) {
+  if (!is_local()) return;
+  const cppless::channel<int> numbers;
+  cppless::graph::builder<Executor> builder{cppless::local_dispatcher({.workers = 2})};
+  const auto send = [](const cppless::channel<int>& to, int number) { to.send(number); };
+  then(just(builder, numbers), just(builder, 7), send);
+  builder.await_all();
+  CHECK(numbers.receive().value() == 7);
+  CHECK(error_of([&] { numbers.receive(); }).kind == cppless::error_kind::lost);
+}
+
 TEST_CASE("A channel does not reach tasks on other machines") {
   if (!is_remote()) return;
   auto instance = make_instance();

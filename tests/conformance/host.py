@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Callable
@@ -232,6 +233,30 @@ def output_of_a_task_is_shown_before_its_result_is_seen() -> None:
         check(len(said) == 1 and said[0] < seen, f"task {number}: lines {said}, result seen at {seen}")
     last = max(i for i, line in enumerate(lines) if line.endswith("last words"))
     check(last < lines.index("host has seen the end"), "last words after the end")
+
+
+@test
+def a_detached_task_outlives_its_program_and_another_one_collects_it() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        spool, gate = f"{folder}/a/spool", f"{folder}/gate"
+        program = start("detach", CPPLESS_DETACHED_DIR=spool, TEST_GATE=gate, PWD=folder)
+        out, err = program.communicate(timeout=LIMIT)
+        check(program.returncode == 0, f"detach returned {program.returncode}: {out}{err}")
+        task = out.strip()
+        log = Path(spool, task, "log")
+        until = time.monotonic() + LIMIT
+        while "waiting in" not in log.read_text() and time.monotonic() < until:
+            time.sleep(0.01)
+        check(log.read_text() == f"waiting in {folder}\n", log.read_text())
+        check(os.stat(spool).st_mode & 0o777 == 0o700, oct(os.stat(spool).st_mode))
+        collector = start("collect", CPPLESS_DETACHED_DIR=spool, TEST_ID=task)
+        Path(gate).touch()
+        out, err = collector.communicate(timeout=LIMIT)
+        check(out.startswith("42 in session "), out + err)
+        check(int(out.split()[-1]) not in (os.getsid(0), program.pid), "it has a session of its own")
+        check(list(Path(spool).iterdir()) == [], "nothing is left")
+        out, _, _ = run("collect", CPPLESS_DETACHED_DIR=spool, TEST_ID=task)
+        check(out.startswith("rejected: ") and "was collected already" in out, out)
 
 
 @test

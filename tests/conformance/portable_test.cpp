@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <list>
+#include <numeric>
 #include <ranges>
 #include <set>
 #include <stdexcept>
@@ -139,6 +140,117 @@ TEST_CASE("map starts those that take longest first, and returns results in the 
   // One worker runs them in the order in which they were started.
   auto alone = cppless::local_dispatcher({.workers = 1}).create_instance();
   CHECK(cppless::map(alone, numbers, cppless::fn<&count_up>, itself) == std::vector{4, 1, 5, 2, 3});
+}
+
+TEST_CASE("map in chunks gives each element's result in its place, with few tasks") {
+  auto instance = make_instance();
+  const std::list<int> none;
+  CHECK(cppless::map(instance, none, cppless::fn<&twice>, cppless::guided()).empty());
+  std::vector<int> numbers(10'000);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const auto before = cppless::async(instance, cppless::fn<&twice>, 0);
+  before.wait();
+  const auto results = cppless::map(instance, numbers, [](long x) { return std::to_string(x); },
+                                    cppless::guided{.workers = 2});
+  const auto after = cppless::async(instance, cppless::fn<&twice>, 0);
+  after.wait();
+  REQUIRE(results.size() == numbers.size());
+  for (int i = 0; i < 10'000; ++i) CHECK(results[i] == std::to_string(i));
+  const auto tasks = after.statistics().id - before.statistics().id - 1;
+  CHECK(tasks > 10);
+  CHECK(tasks < 60);
+}
+
+TEST_CASE("map in chunks calls function objects with their state, and elements of any kind") {
+  auto instance = make_instance();
+  CHECK(cppless::map(instance, std::vector{1.0, 2.0}, polynomial{{1, 2, 3}}, cppless::guided()) ==
+        std::vector{6.0, 11.0});
+  CHECK(cppless::map(instance, std::vector<bool>{true, false}, [](bool b) { return !b; },
+                     cppless::guided()) == std::vector<bool>{false, true});
+  const auto scale = cppless::bind([](int n, int x) { return n * x; }, 3);
+  CHECK(cppless::map(instance, std::views::iota(0, 4), scale, cppless::guided()) ==
+        std::vector{0, 3, 6, 9});
+  cppless::map(instance, std::vector{1, 2, 3}, cppless::fn<&ignore>, cppless::guided());
+}
+
+TEST_CASE("map in chunks throws the first element's error, and runs all others") {
+  auto instance = make_instance();
+  const cppless::shared_variable<int, cppless::merge::sum> calls(0);
+  const auto work = cppless::bind(
+      [](const cppless::shared_variable<int, cppless::merge::sum>& count, int x) {
+        count.update(1);
+        if (x % 5 == 2) throw std::runtime_error("element " + std::to_string(x));
+        return x;
+      },
+      calls);
+  const caught error = error_of([&] {
+    cppless::map(instance, std::views::iota(0, 20), work, cppless::guided(),
+                 cppless::longest_first([](int x) { return x; }));
+  });
+  CHECK(error.kind == cppless::error_kind::task_failed);
+  CHECK(error.remote_type == "std::runtime_error");
+  CHECK(error.says("element 2"));
+  CHECK(error.id != 0);
+  CHECK(calls.get() == 16);  // what an element that throws did to it does not count
+}
+
+TEST_CASE("A chunk whose worker dies is lost as a whole, and the other chunks are not") {
+  if (!has_processes()) return;
+  auto instance = make_instance();
+  using once = cppless::lambda::config<cppless::lambda::with_attempts<1>>;
+  const cppless::shared_variable<int, cppless::merge::sum> calls(0);
+  const auto work = cppless::bind(
+      [](const cppless::shared_variable<int, cppless::merge::sum>& count, int x) {
+        count.update(1);
+        if (x == 9) std::abort();
+      },
+      calls);
+  const caught error = error_of([&] {  // chunks of 8, 4, 2, 1 and 1 elements
+    cppless::map<once>(instance, std::views::iota(0, 16), work, cppless::guided{.workers = 1});
+  });
+  CHECK(error.kind == cppless::error_kind::lost);
+  CHECK(calls.get() == 12);
+}
+
+TEST_CASE("map splits elements that would take too long, and joins what their parts return") {
+  auto instance = make_instance();
+  static std::vector<int> asked;
+  asked.clear();
+  const auto halves = [](int x, std::size_t count) {
+    asked.push_back(x);
+    CHECK(count >= 2);
+    return x % 2 != 0 ? std::vector<int>() : std::vector<int>{x / 2, x / 2};
+  };
+  const auto add_up = [](const std::vector<int>& parts) { return parts.at(0) + parts.at(1); };
+  const cppless::split in_halves(halves, add_up);
+  const std::vector<int> numbers{2, 1001, 4000, 6, 3000, 3001};
+  const std::vector<int> doubled{4, 2002, 8000, 12, 6000, 6002};
+  const auto itself = cppless::longest_first([](int x) { return x; });
+  CHECK(cppless::map(instance, numbers, cppless::fn<&twice>, in_halves, itself) == doubled);
+  if (worker_count() == 2) CHECK(asked == std::vector{1001, 4000, 3000, 3001});
+  CHECK(cppless::map(instance, numbers, cppless::fn<&twice>, itself, cppless::guided(),
+                     in_halves) == doubled);
+  if (worker_count() > 1) {
+    asked.clear();
+    CHECK(cppless::map(instance, numbers, cppless::fn<&twice>, in_halves) == doubled);
+    CHECK(asked == numbers);
+  }
+  cppless::map(instance, numbers, cppless::fn<&ignore>, itself, cppless::split(halves));
+}
+
+TEST_CASE("An element that was split fails with the error of its first part that does") {
+  auto instance = make_instance();
+  const cppless::split apart([](int, std::size_t) { return std::vector<int>{7, -1, -2}; },
+                             [](const std::vector<int>& all) { return static_cast<int>(all.size()); });
+  const auto itself = cppless::longest_first([](int x) { return x; });
+  const auto positive = [](int x) {
+    if (x < 0) throw std::range_error("part " + std::to_string(x));
+    return x;
+  };
+  const caught error = error_of([&] {
+    cppless::map(instance, std::vector{1, 100000}, positive, apart, itself);
+  });
+  CHECK(error.says("part -1"));
 }
 
 TEST_CASE("map of a task without result waits for all of them") {

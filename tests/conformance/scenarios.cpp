@@ -187,6 +187,29 @@ int slow() {
   return 0;
 }
 
+// A task that waits for a file, for which the program does not.
+int detach() {
+  auto instance = cppless::local_dispatcher({.workers = 2}).create_instance();
+  const std::string gate = std::getenv("TEST_GATE");
+  const auto id = cppless::dispatch_detached(instance, [gate](int x) {
+    std::cout << "waiting in " << std::getenv("PWD") << std::endl;
+    while (::access(gate.c_str(), F_OK) != 0) std::this_thread::sleep_for(1ms);
+    return std::to_string(x) + " in session " + std::to_string(::getsid(0));
+  }, 42);
+  std::cout << id.to_string() << std::endl;
+  return 0;
+}
+
+int collect() {
+  const auto id = cppless::detached_id::parse(std::getenv("TEST_ID"));
+  try {
+    std::cout << cppless::collect<std::string>(id) << std::endl;
+  } catch (const cppless::error& error) {
+    say(error);
+  }
+  return 0;
+}
+
 struct scenario {
   std::string_view name;
   int (*run)();
@@ -195,7 +218,7 @@ struct scenario {
 constexpr scenario scenarios[] = {
     {"rejected", rejected}, {"idle", idle},     {"waiting", waiting}, {"nesting", nesting},
     {"busy", busy},         {"leaves", leaves}, {"output", output},   {"large", large},
-    {"slow", slow},
+    {"slow", slow},         {"detach", detach}, {"collect", collect},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <map>
 #include <memory>
@@ -89,6 +91,27 @@ TEST_CASE("A task passes a shared value on to tasks of its own") {
     return inner.get() + (*numbers)[0];
   };
   CHECK(cppless::async(instance, outer).get() == 4);
+}
+
+TEST_CASE_TEMPLATE("Nodes of a graph name a shared value, as tasks do", Executor,
+                   cppless::graph::host_controlled_executor,
+                   cppless::graph::delegating_executor<>) {
+  const auto text = cppless::shared(std::string(scaled(4'000'000), 'x') + "end");
+  cppless::graph::builder<Executor> builder{cppless::default_dispatcher()};
+  const auto given = just(builder, text);
+  std::vector<cppless::graph::sender<std::size_t>> all;
+  const int count = is_remote() ? 4 : 200;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(i % 2 == 0
+                      ? then(schedule(builder), [text] { return text->size(); })
+                      : then(given, [](const auto& same) { return same->size(); }));
+  }
+  builder.await_all();
+  for (const auto& each : all) CHECK(each->future().get() == text->size());
+  // Written into each node, they would take 800 MB.
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  if (has_processes()) CHECK(used.ru_maxrss < 400'000);
 }
 
 TEST_CASE("A shared value may have shared ownership and no default constructor inside") {

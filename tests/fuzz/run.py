@@ -37,6 +37,7 @@ TARGETS = {
     "runtime_reply": (["lambda/runtime_reply.cpp"], 65536),
     "lambda_texts": (["lambda/answer.cpp", "lambda/credentials_json.cpp", "lambda/runtime_request.cpp",
                       "lambda/shared_config.cpp", "lambda/sha256.cpp", "lambda/signature.cpp", "http/url.cpp"], 4096),
+    "detached_result": (["process/detached_outcome.cpp"], 4096),
     "worker_frames": (sources_of("process"), 1024),
 }
 

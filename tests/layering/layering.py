@@ -51,6 +51,7 @@ PUBLIC = {
     "task.hpp": "task",
     "aws_lambda.hpp": "task",  # declares them; lambda implements them
     "dispatchers.hpp": "task",  # declares them; process implements them
+    "detached.hpp": "task",  # likewise
     "fiber.hpp": "fiber",
     "fiber_dispatcher.hpp": "fiber",
     "cppless.hpp": ALL,

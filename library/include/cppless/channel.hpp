@@ -39,8 +39,8 @@ enum class channel_status {
 ///
 /// A message takes at most 4,000 bytes encoded: send what is larger as a `shared` value, or as a
 /// result. Tasks that wait for a channel hold no worker: another one stands in. On Lambda there is no
-/// way between two tasks: dispatching one with a channel throws `rejected` there, as does adding one to
-/// a graph.
+/// way between two tasks: dispatching one with a channel throws `rejected` there. The nodes of a graph
+/// can capture channels, but those of a graph that a node returns cannot.
 /// Costs: a system call for each message, and some 20 us to wake who sleeps.
 template <class T>
 class channel {

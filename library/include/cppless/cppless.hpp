@@ -7,6 +7,7 @@
 #include <cppless/binary_archive.hpp>
 #include <cppless/channel.hpp>
 #include <cppless/config.hpp>
+#include <cppless/detached.hpp>
 #include <cppless/dispatch.hpp>
 #include <cppless/dispatchers.hpp>
 #include <cppless/errors.hpp>

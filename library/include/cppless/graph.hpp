@@ -104,6 +104,7 @@ class host_controlled_executor final : public detail::graph_executor {
   void wait_for(const std::atomic<bool>& flag, detail::time_point until) override;
   bool cancel(task_id id) override;
   void close() noexcept override;
+  detail::instance_core* encodes_for() const noexcept override { return core_.get(); }
 
  private:
   std::optional<instance> own_;
@@ -117,6 +118,7 @@ class delegating_executor_base : public detail::graph_executor {
   void wait_for(const std::atomic<bool>& flag, detail::time_point until) override;
   bool cancel(task_id) override { return false; }
   void close() noexcept override;
+  detail::instance_core* encodes_for() const noexcept override;
 
  protected:
   delegating_executor_base(instance&& own, detail::call_target runner);
@@ -138,7 +140,8 @@ class delegating_executor_base : public detail::graph_executor {
 /// to its successors, not from worker to worker. On this machine they pass through memory of this
 /// process, which must stay alive, as workers end with it; on Lambda it is a function that invokes
 /// functions, and its time limit (`Config`) is the whole graph's. If the worker that runs the graph
-/// is lost, the graph is run again from its start, as often as `Config` has attempts.
+/// is lost, the graph is run again from its start, as often as `Config` has attempts. On Lambda each
+/// node holds the shared values that it captures, all of which must fit into the one request.
 ///
 /// `D` must be default constructible, as the worker makes one of its own.
 template <class Config = lambda::config<>>
@@ -279,8 +282,10 @@ sender<void> schedule(const builder<Executor>& in) {
 template <class Executor, class T>
 sender<T> just(const builder<Executor>& in, const T& value) {
   detail::heap_sink encoded;
+  detail::node_scope scope(*in.core());
   detail::encode(encoded, value);
   detail::graph_node made;
+  made.shared = scope.things();
   made.kind = detail::node_kind::given;
   made.data = encoded.release();
   return {in.core(), in.core()->add(std::move(made))};
@@ -331,7 +336,7 @@ auto gather(const std::shared_ptr<graph_core>& in, const std::vector<graph::send
   } else {
     const graph::sender<void> parts(in, in->add(gather_node(in, from)));
     graph_node made =
-        task_node<lambda::config<>, type_list<std::vector<bytes>>>(make_vector<T>());
+        task_node<lambda::config<>, type_list<std::vector<bytes>>>(*in, make_vector<T>());
     made.inputs = {parts.index()};
     return graph::sender<std::vector<T>>(in, in->add(std::move(made)));
   }
@@ -369,7 +374,7 @@ auto add_task(const F& callable, const Dependencies&... on) {
     using returned = node_result<typename result_of<F, arguments>::type>;
     const std::shared_ptr<graph_core> in = common_graph({graph_of(on)...});
     graph_node made;
-    if constexpr (is_sendable<F, arguments>) made = task_node<Config, arguments>(callable);
+    if constexpr (is_sendable<F, arguments>) made = task_node<Config, arguments>(*in, callable);
     made.expands = returned::expands;
     const auto add = [&](const auto&... nodes) {
       made.inputs = {nodes.index()...};

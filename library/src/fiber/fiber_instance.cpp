@@ -90,6 +90,10 @@ fiber_instance::fiber_instance(const fiber_dispatcher::options& chosen) : option
   open.all.push_back(this);
 }
 
+unsigned fiber_instance::concurrency() const noexcept {
+  return scheduler::running_or_started().options().workers;
+}
+
 cppless::detail::fiber_waits* fiber_instance::parks_caller() const noexcept {
   return &task_waits();
 }

@@ -29,6 +29,7 @@ class fiber_instance final : public cppless::detail::instance_core,
 
   bool cancel(task_id id) override;
   bool drives_itself() const noexcept override { return true; }
+  unsigned concurrency() const noexcept override;
   bool takes_objects() const noexcept override {
     return options_.values == fiber_dispatcher::values::moved;
   }

@@ -116,7 +116,8 @@ void delegating_executor_base::start(detail::graph_core& graph) {
   if (is_under_way_->load() || detail::waits_for_a_future(graph)) return;
   if (graph.take_ready() == detail::no_node) return;
   std::vector<node_index> places;
-  const detail::graph_plan plan = detail::plan_of(graph, graph.eligible(), places);
+  std::unique_ptr<detail::shared_things> shared;
+  const detail::graph_plan plan = detail::plan_of(graph, graph.eligible(), places, shared);
   for (const node_index each : places) {
     if (each != detail::no_node) graph.run_whole(each);
   }
@@ -124,6 +125,7 @@ void delegating_executor_base::start(detail::graph_core& graph) {
   auto made = std::make_unique<detail::plan_job>(*runner_.what, core_->memory(),
                                                  graph.shared_from_this(), std::move(places),
                                                  is_under_way_);
+  made->shared = std::move(shared);
   try {
     detail::encode_arguments<detail::graph_plan>(made->payload, plan);
     id_ = core_->submit(std::move(made));
@@ -135,6 +137,12 @@ void delegating_executor_base::start(detail::graph_core& graph) {
 
 void delegating_executor_base::wait_for(const std::atomic<bool>& flag, detail::time_point until) {
   core_->wait_for(flag, until);
+}
+
+// What the nodes name is kept by the task that carries them; their own tasks are sent from where it
+// runs, which on another machine has nothing that could be named.
+detail::instance_core* delegating_executor_base::encodes_for() const noexcept {
+  return core_->is_on_this_machine() ? core_.get() : nullptr;
 }
 
 void delegating_executor_base::close() noexcept {

@@ -272,6 +272,7 @@ void graph_core::run(node_index node) {
   started.state = node_state::running;
   ++running_;
   started.data = {};
+  started.shared = nullptr;
   read_inputs(started);
 }
 

@@ -76,6 +76,7 @@ void graph_core::join_ready() {
     joins_.pop_back();
     graph_node& which = nodes_[node];
     if (which.state != node_state::ready) continue;
+    if (which.kind != node_kind::given) which.shared = shared_by_inputs(which);
     bytes result = which.kind == node_kind::given ? std::move(which.data) : joined(which);
     read_inputs(which);
     finish(node, std::move(result), {});
@@ -99,6 +100,12 @@ bytes graph_core::joined(const graph_node& of) {
     to.write(part.data(), part.size());
   }
   return to.release();
+}
+
+std::shared_ptr<const shared_things> graph_core::shared_by_inputs(const graph_node& of) const {
+  std::unique_ptr<shared_things> all;
+  for (const node_index each : of.inputs) keep_too(all, nodes_[each].shared);
+  return all;
 }
 
 void graph_core::expand(node_index node, const bytes& result) {
@@ -164,6 +171,7 @@ void graph_core::fail(node_index node, std::unique_ptr<node_failure> reason) {
     const bool has_failed = ended.failure != nullptr;
     if (has_failed) unreported_failures_.push_back(each);
     ended.data = {};
+    ended.shared = nullptr;
     read_inputs(ended);
     for (const node_index next : std::exchange(ended.successors, {})) {
       if (nodes_[next].has_ended()) continue;
@@ -193,7 +201,9 @@ void graph_core::read_inputs(graph_node& of) {
 }
 
 void graph_core::drop_unread(graph_node& of) noexcept {
-  if (of.readers == 0 && of.handles == 0 && of.has_ended()) of.result = {};
+  if (of.readers != 0 || of.handles != 0 || !of.has_ended()) return;
+  of.result = {};
+  of.shared = nullptr;
 }
 
 void graph_core::settle(std::unique_lock<std::mutex>& lock) {

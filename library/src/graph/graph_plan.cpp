@@ -29,6 +29,7 @@ class planner {
     to.name = from.name;
     to.inputs.reserve(from.inputs.size());
     for (const node_index each : from.inputs) to.inputs.push_back(place_of(each));
+    keep_too(shared, from.shared);
     if (from.what != nullptr) to.task = task_of(*from.what);
     push(index, std::move(to));
   }
@@ -39,10 +40,12 @@ class planner {
     graph_plan::node value;  // a node that has ended
     value.kind = node_kind::given;
     value.data = graph_.at(index).result;
+    keep_too(shared, graph_.at(index).shared);
     return push(no_node, std::move(value), index);
   }
 
   graph_plan plan;
+  std::unique_ptr<shared_things> shared;
 
  private:
   std::uint32_t push(node_index place, graph_plan::node added, node_index key = no_node) {
@@ -89,11 +92,13 @@ void check(const graph_plan& plan) {
 
 }  // namespace
 
-graph_plan plan_of(const graph_core& graph, node_index end, std::vector<node_index>& places) {
+graph_plan plan_of(const graph_core& graph, node_index end, std::vector<node_index>& places,
+                   std::unique_ptr<shared_things>& shared) {
   planner made(graph, places);
   for (node_index index = 0; index < end; ++index) {
     if (!graph.at(index).has_ended()) made.add(index);
   }
+  shared = std::move(made.shared);
   return std::move(made.plan);
 }
 

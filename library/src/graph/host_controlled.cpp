@@ -48,7 +48,11 @@ std::unique_ptr<job> job_for(graph_core& graph, instance_core& core, node_index 
   const graph_node& which = graph.at(node);
   auto made = std::make_unique<node_job>(*which.what, core.memory(), graph.shared_from_this(), node);
   std::size_t size = which.data.size();
-  for (const node_index each : which.inputs) size += graph.at(each).result.size();
+  keep_too(made->shared, which.shared);
+  for (const node_index each : which.inputs) {
+    size += graph.at(each).result.size();
+    keep_too(made->shared, graph.at(each).shared);
+  }
   made->payload.make_room(size);
   made->payload.write(which.data.data(), which.data.size());
   for (const node_index each : which.inputs) {

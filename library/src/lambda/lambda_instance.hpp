@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -60,6 +61,15 @@ class lambda_instance final : public instance_core {
   std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value) override;
   bool is_on_this_machine() const noexcept override { return false; }
+  unsigned concurrency() const noexcept override {
+    return static_cast<unsigned>(std::max<std::size_t>(options_.most_in_flight, 1));
+  }
+
+  detached_key detach(const entry& what, const char*, std::span<const std::byte>) override {
+    throw rejected(std::string("task ") + what.name() +
+                   " cannot be detached on Lambda: AWS keeps no result of an asynchronous invocation "
+                   "for anybody to collect; use local_dispatcher, or have a task store its result");
+  }
 
   // lambda_sender.cpp: for invocations, on the I/O thread
   http_request request_of(invocation& of);

@@ -81,6 +81,7 @@ pool::pool(unsigned workers)
   control_->fences_are_asymmetric = register_for_heavy_fences() ? 1 : 0;
   control_->host_pid = static_cast<std::uint64_t>(::getpid());
   control_->is_traced = trace_number() != 0 ? 1 : 0;
+  control_->concurrency = target_;
   free_slots_.reserve(slot_count);
   for (std::uint32_t slot = slot_count; slot-- > 0;) free_slots_.push_back(slot);
   ::pthread_sigmask(SIG_SETMASK, nullptr, &signal_mask_);

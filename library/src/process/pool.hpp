@@ -17,6 +17,7 @@
 #include <cppless/detail/task/instance_core.hpp>
 
 #include "process/arena.hpp"
+#include "process/detached_process.hpp"
 #include "process/shared_layout.hpp"
 #include "process/worker_process.hpp"
 
@@ -41,6 +42,11 @@ class pool final : public instance_core, public std::enable_shared_from_this<poo
   std::optional<shared_place> place_shared(
       const std::shared_ptr<const shared_bytes>& value) override;
   std::uint32_t show_variable(const std::shared_ptr<variable_home>& variable) override;
+  unsigned concurrency() const noexcept override { return target_; }
+  detached_key detach(const entry& what, const char* result_type,
+                      std::span<const std::byte> request) override {
+    return start_detached(what, result_type, request);
+  }
 
  private:
   friend class nested_job;

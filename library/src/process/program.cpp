@@ -13,6 +13,7 @@
 
 #include <cppless/errors.hpp>
 
+#include "process/detached_process.hpp"
 #include "process/shared_layout.hpp"
 #include "process/worker_loop.hpp"
 #include "task/task_list.hpp"
@@ -58,6 +59,11 @@ int run_program(int argc, char** argv, int (*program_main)(int, char**)) {
     const std::string text = index;
     ::unsetenv(worker_variable);  // programs that a task starts are not workers
     return run_worker(text);
+  }
+  if (const char* const task = std::getenv(detached_variable)) {
+    const std::string text = task;
+    ::unsetenv(detached_variable);
+    return run_detached(text.c_str());
   }
   return program_main(argc, argv);
 }

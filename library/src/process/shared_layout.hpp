@@ -253,6 +253,7 @@ struct shared_control {
   alignas(64) std::uint64_t host_pid = 0;
   std::uint32_t fences_are_asymmetric = 0;  ///< See base/fence.hpp.
   std::uint32_t is_traced = 0;
+  std::uint32_t concurrency = 1;            ///< Tasks that the host has run at once.
   task_queue urgent;  ///< Tasks that other tasks wait for.
   task_queue regular;
   task_slot slots[slot_count];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 #include <cppless/detail/task/channel_state.hpp>
 #include <cppless/detail/task/instance_core.hpp>
 
+#include "process/detached_process.hpp"
 #include "process/worker_loop.hpp"
 
 namespace cppless::detail {
@@ -75,6 +77,13 @@ class nested_instance final : public instance_core,
   std::uint32_t show_variable(const std::shared_ptr<variable_home>&) override {
     throw rejected("a shared variable made by a task cannot be passed on to tasks of its own: make it "
                    "in the program itself");
+  }
+  unsigned concurrency() const noexcept override {
+    return std::max(worker_loop::current()->control().concurrency, 1u);
+  }
+  detached_key detach(const entry& what, const char* result_type,
+                      std::span<const std::byte> request) override {
+    return start_detached(what, result_type, request);
   }
 
   using instance_core::publish;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/worker_process.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -10,69 +9,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/system_call.hpp"
 #include "process/shared_layout.hpp"
+#include "process/spawn_settings.hpp"
 #include "trace/progress.hpp"
-
-extern char** environ;
 
 namespace cppless::detail {
 namespace {
 
 constexpr std::size_t worker_memory_size = std::size_t{64} << 30;
 constexpr std::size_t smallest_worker_memory = std::size_t{1} << 30;
-
-// The host's environment and arguments' first word, plus the variable that makes it a worker.
-std::vector<std::string> environment_for(std::uint32_t index) {
-  std::vector<std::string> result;
-  for (char** at = environ; *at != nullptr; ++at) result.emplace_back(*at);
-  result.push_back(std::string(worker_variable) + "=" + std::to_string(index));
-  return result;
-}
-
-void check_spawn(int code, const char* call) {
-  if (code == 0) return;
-  throw rejected(std::string("cannot start a worker: ") + call + " failed: " +
-                 std::strerror(code) + " (errno " + std::to_string(code) + ")");
-}
-
-class spawn_settings {
- public:
-  spawn_settings() {
-    check_spawn(::posix_spawn_file_actions_init(&actions), "posix_spawn_file_actions_init");
-    check_spawn(::posix_spawnattr_init(&attributes), "posix_spawnattr_init");
-  }
-  ~spawn_settings() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-  void give(int descriptor, int as) {
-    check_spawn(::posix_spawn_file_actions_adddup2(&actions, descriptor, as), "adddup2");
-  }
-  /// Closes all from `first` on.
-  void close_from(int first) {
-#ifdef __GLIBC__
-    check_spawn(::posix_spawn_file_actions_addclosefrom_np(&actions, first), "addclosefrom");
-#else  // those that are open now: what another thread opens meanwhile without O_CLOEXEC is missed
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir("/proc/self/fd"), &::closedir);
-    check_system_call(open ? 0 : -1, "opendir", "/proc/self/fd");
-    while (const dirent* entry = ::readdir(open.get())) {
-      const int each = std::atoi(entry->d_name);
-      if (each >= first && each != ::dirfd(open.get()))
-        check_spawn(::posix_spawn_file_actions_addclose(&actions, each), "addclose");
-    }
-#endif
-  }
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
 
 }  // namespace
 
@@ -99,14 +50,7 @@ worker_process worker_process::start(std::uint32_t index, const worker_environme
   check_spawn(::posix_spawnattr_setsigmask(&settings.attributes, &with.signal_mask), "setsigmask");
   check_spawn(::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSIGMASK), "setflags");
 
-  std::vector<std::string> variables = environment_for(index);
-  std::vector<char*> pointers;
-  for (std::string& each : variables) pointers.push_back(each.data());
-  pointers.push_back(nullptr);
-  char* arguments[] = {program_invocation_name, nullptr};
-  check_spawn(::posix_spawn(&made.pid_, "/proc/self/exe", &settings.actions, &settings.attributes,
-                            arguments, pointers.data()),
-              "posix_spawn(/proc/self/exe)");
+  made.pid_ = settings.start_own_image(std::string(worker_variable) + "=" + std::to_string(index));
   made.pid_descriptor_ =
       file_descriptor(static_cast<int>(::syscall(SYS_pidfd_open, made.pid_, 0)));
   if (!made.pid_descriptor_) {

@@ -34,14 +34,6 @@ bool strict() {
   return value;
 }
 
-task_limits effective(task_limits limits) {
-  if (strict()) {
-    if (limits.memory_bytes == 0) limits.memory_bytes = std::uint64_t{1024} << 20;
-    if (limits.timeout_ns == 0) limits.timeout_ns = 10'000'000'000;
-  }
-  return limits;
-}
-
 // What the decoding of a result threw, as an error of its task.
 failure undecodable(const job& of) noexcept {
   const described_exception thrown = describe_current_exception();
@@ -87,6 +79,14 @@ void add(run_totals::batch& to, const job& finished) noexcept {
 
 }  // namespace
 
+task_limits limits_in_force(task_limits limits) {
+  if (strict()) {
+    if (limits.memory_bytes == 0) limits.memory_bytes = std::uint64_t{1024} << 20;
+    if (limits.timeout_ns == 0) limits.timeout_ns = 10'000'000'000;
+  }
+  return limits;
+}
+
 instance_core::instance_core() {
   trace_file::start();
   if (trace_file* const file = trace_file::get()) trace_number_ = file->new_instance();
@@ -107,10 +107,15 @@ std::uint32_t instance_core::show_variable(const std::shared_ptr<variable_home>&
   return variable_view::no_cell;
 }
 
+detached_key instance_core::detach(const entry& what, const char*, std::span<const std::byte>) {
+  throw rejected(std::string("task ") + what.name() + " cannot be detached: this dispatcher runs tasks "
+                 "in this process, which they cannot outlive; use local_dispatcher");
+}
+
 task_id instance_core::submit(std::unique_ptr<job> submitted) {
   job& sent = *submitted;
   sent.submitted = ticks();
-  sent.limits = effective(sent.what.limits);
+  sent.limits = limits_in_force(sent.what.limits);
   if (sent.limits.deadline_ns != 0) sent.deadline_ns = now_ns() + sent.limits.deadline_ns;
   std::unique_lock lock(mutex_);
   if (closed_) throw cancelled("the instance is closed: it takes no more tasks");

@@ -60,18 +60,30 @@ std::shared_ptr<const shared_bytes> place_in_process(
 
 shared_bytes::shared_bytes(bytes encoded) : data(std::move(encoded)), key(key_of(data)) {}
 
+namespace {
+
+// Where it is not there yet.
+void add_value(shared_uses& to, const std::shared_ptr<const shared_bytes>& value) {
+  const bool is_known = std::any_of(to.begin(), to.end(),
+                                    [&](const auto& each) { return each->key == value->key; });
+  if (!is_known) to.push_back(value);
+}
+
+}  // namespace
+
+void keep_too(std::unique_ptr<shared_things>& to, const std::shared_ptr<const shared_things>& more) {
+  if (more == nullptr) return;
+  if (to == nullptr) to = std::make_unique<shared_things>();
+  for (const auto& each : more->values) add_value(to->values, each);
+  to->others.push_back(more);
+}
+
 void write_shared(sink& to, const std::shared_ptr<const shared_bytes>& value) {
   using kind = shared_reference::kind;
   std::optional<shared_place> place;
   if (sharing_scope* const scope = sharing_scope::current_) {
     place = scope->on_.place_shared(value);
-    if (place) {
-      shared_uses& values = scope->uses().values;
-      const bool is_known = std::any_of(values.begin(), values.end(), [&](const auto& each) {
-        return each->key == value->key;
-      });
-      if (!is_known) values.push_back(place->kept_by);
-    }
+    if (place) add_value(scope->uses().values, place->kept_by);
   }
   const std::uint64_t size = value->data.size();
   const auto what = static_cast<std::uint8_t>(place ? kind::placed : kind::in_line);
@@ -92,17 +104,17 @@ std::uint32_t sharing_scope::show(const std::shared_ptr<variable_home>& variable
 }
 
 luggage* sharing_scope::beside() {
-  if (current_ == nullptr || !current_->on_.takes_objects()) return nullptr;
+  if (current_ == nullptr || current_->what_ == nullptr || !current_->on_.takes_objects()) return nullptr;
   luggage& made = current_->uses().beside;
-  const movable_values state = current_->movable_ & 1 ? current_->what_.movable_state : 0;
+  const movable_values state = current_->movable_ & 1 ? current_->what_->movable_state : 0;
   made.let_move(current_->are_arguments_ ? current_->movable_ : state);
   return &made;
 }
 
 void sharing_scope::keep(std::shared_ptr<void> kept) {
   if (current_ == nullptr) {
-    throw rejected("a channel can be sent only as a capture or argument of a task that is dispatched: "
-                   "not in a result, and not with the node of a graph");
+    throw rejected("a channel can be sent only as a capture or argument of a task that is dispatched or "
+                   "added to a graph: not in a result, and not in a graph that a node returns");
   }
   if (!current_->on_.is_on_this_machine()) {
     throw rejected("a channel does not reach tasks on other machines: use results, or shared "

@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -38,6 +39,9 @@ class graph_core : public std::enable_shared_from_this<graph_core> {
   /// A node that ends when `from` does, with what `encode` writes. The caller has a handle of it.
   node_index add_future(std::shared_ptr<future_state_base> from,
                         std::function<void(sink& to)> encode);
+
+  /// See `graph_executor::encodes_for`.
+  instance_core* encodes_for() const noexcept { return executor_->encodes_for(); }
 
   void set_name(node_index of, std::string name);
   void listen(node_index to, std::shared_ptr<node_listener> listener);
@@ -129,6 +133,7 @@ class graph_core : public std::enable_shared_from_this<graph_core> {
   void make_ready(node_index node);
   void join_ready();
   bytes joined(const graph_node& of);
+  std::shared_ptr<const shared_things> shared_by_inputs(const graph_node& of) const;
   void expand(node_index node, const bytes& result);
   void finish(node_index node, bytes result, const execution_statistics& statistics);
   void fail(node_index node, std::unique_ptr<node_failure> reason);
@@ -159,6 +164,19 @@ class graph_core : public std::enable_shared_from_this<graph_core> {
   std::unique_ptr<node_outcome> reports_;
   node_outcome* last_report_ = nullptr;
   std::vector<std::atomic<bool>*> waiters_;
+};
+
+/// Notes, while it lives, what the node refers to that is being encoded.
+class node_scope {
+ public:
+  explicit node_scope(const graph_core& graph) {
+    if (instance_core* const on = graph.encodes_for()) scope_.emplace(*on, things_);
+  }
+  std::shared_ptr<const shared_things> things() noexcept { return std::move(things_); }
+
+ private:
+  std::unique_ptr<shared_things> things_;
+  std::optional<sharing_scope> scope_;
 };
 
 }  // namespace cppless::detail

@@ -28,6 +28,10 @@ class graph_executor {
 
   /// Ends all that it has begun. No lock is held.
   virtual void close() noexcept = 0;
+
+  /// The instance with which nodes are encoded, so that they can name what lies with it; null where
+  /// they must hold all themselves.
+  virtual instance_core* encodes_for() const noexcept { return nullptr; }
 };
 
 }  // namespace cppless::detail

@@ -75,6 +75,7 @@ struct graph_node {
   const entry* what = nullptr;          ///< Where kind is task.
   bytes data;                           ///< The encoded callable of one that was not started.
   bytes result;                         ///< Kept as long as `readers` or `handles` are left.
+  std::shared_ptr<const shared_things> shared;  ///< That `data` or `result` only names; mostly null.
   std::vector<node_index> inputs;       ///< In the arguments' order.
   std::vector<node_index> successors;
   std::uint32_t missing = 0;            ///< Inputs that have not ended.

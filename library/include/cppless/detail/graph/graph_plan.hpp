@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,9 @@ struct plan_outcome {
 
 /// Those of the graph's nodes below `end` that have not ended, in their order, with the values that
 /// they need of others. `places[i]` is the graph's number of the plan's node i, `no_node` for a
-/// value. With the graph's lock held.
-graph_plan plan_of(const graph_core& graph, node_index end, std::vector<node_index>& places);
+/// value; `shared` takes what they refer to. With the graph's lock held.
+graph_plan plan_of(const graph_core& graph, node_index end, std::vector<node_index>& places,
+                   std::unique_ptr<shared_things>& shared);
 
 /// The whole of a graph that was not run, of which that node is the result.
 graph_plan plan_of_result(const graph_core& graph, node_index result);

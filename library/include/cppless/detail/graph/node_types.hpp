@@ -140,11 +140,13 @@ struct make_vector {
 };
 
 template <class Config, class Parameters, class F>
-graph_node task_node(const F& callable) {
+graph_node task_node(const graph_core& in, const F& callable) {
   const call_target target = target_of<Config, Parameters>(callable);
   heap_sink state;
+  node_scope scope(in);
   target.encode_state(state);
   graph_node made;
+  made.shared = scope.things();
   made.kind = node_kind::task;
   made.what = target.what;
   made.data = state.release();

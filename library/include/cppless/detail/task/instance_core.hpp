@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include <cppless/detail/task/job.hpp>
@@ -19,6 +21,12 @@ using time_point = std::chrono::steady_clock::time_point;
 class fiber_waits;
 class parked;
 class parking_place;
+
+/// Those of a task's configuration, with Lambda's for what it leaves open if CPPLESS_STRICT says so.
+task_limits limits_in_force(task_limits limits);
+
+/// Names a detached task.
+using detached_key = std::array<std::uint8_t, 16>;
 
 /// The live side of every dispatcher: ids, outcomes, waiting. Transports derive from it.
 ///
@@ -75,6 +83,14 @@ class instance_core {
 
   /// Whether tasks run as processes of this machine and user.
   virtual bool is_on_this_machine() const noexcept { return true; }
+
+  /// How many tasks it runs at once if there are enough; at least 1.
+  virtual unsigned concurrency() const noexcept { return 1; }
+
+  /// Starts a task that outlives this process. Throws `rejected` where there is nothing that could
+  /// run it, or keep its result.
+  virtual detached_key detach(const entry& what, const char* result_type,
+                              std::span<const std::byte> request);
 
  protected:
   /// Starts or queues the job. The transport owns it from here on. `lock` holds `mutex_`; it may be

@@ -44,9 +44,12 @@ struct shared_place {
 struct shared_things {
   shared_uses values;  ///< Each content once.
   std::vector<std::shared_ptr<variable_home>> variables;
-  std::vector<std::shared_ptr<void>> others;
+  std::vector<std::shared_ptr<const void>> others;
   luggage beside;  ///< What did not become bytes.
 };
+
+/// Has a task keep what `more` holds, which may be null, as well; each content once.
+void keep_too(std::unique_ptr<shared_things>& to, const std::shared_ptr<const shared_things>& more);
 
 /// Which of a call's values may be moved from: the callable's (bit 0), each argument's (from bit 1).
 using movable_values = std::uint32_t;
@@ -58,10 +61,13 @@ class sharing_scope {
   sharing_scope(instance_core& on, const entry& what, movable_values movable,
                 std::unique_ptr<shared_things>& uses) noexcept
       : on_(on),
-        what_(what),
+        what_(&what),
         movable_(movable),
         uses_(uses),
         outer_(std::exchange(current_, this)) {}
+  /// Where all values have to become bytes.
+  sharing_scope(instance_core& on, std::unique_ptr<shared_things>& uses) noexcept
+      : on_(on), uses_(uses), outer_(std::exchange(current_, this)) {}
   sharing_scope(const sharing_scope&) = delete;
   sharing_scope& operator=(const sharing_scope&) = delete;
   ~sharing_scope() { current_ = outer_; }
@@ -89,8 +95,8 @@ class sharing_scope {
   }
 
   instance_core& on_;
-  const entry& what_;
-  movable_values movable_;
+  const entry* what_ = nullptr;
+  movable_values movable_ = 0;
   bool are_arguments_ = false;
   std::unique_ptr<shared_things>& uses_;  // made when first needed: most tasks have none
   sharing_scope* outer_;
