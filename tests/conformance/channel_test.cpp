@@ -214,6 +214,22 @@ TEST_CASE_TEMPLATE("The nodes of a graph send and receive", Executor,
   }
 }
 
+TEST_CASE_TEMPLATE("A channel counts as one that can be sent to while a node runs that captures it",
+                   Executor, cppless::graph::host_controlled_executor,
+                   cppless::graph::delegating_executor<>) {
+  if (!is_local()) return;
+  const cppless::channel<int> gate, numbers;
+  cppless::graph::builder<Executor> builder{cppless::local_dispatcher({.workers = 2})};
+  then(schedule(builder), [=] { numbers.send(2 * gate.receive().value()); });
+  builder.start();
+  int number = 0;
+  CHECK(numbers.receive_for(number, 50ms) == channel_status::timeout);
+  gate.send(4);
+  CHECK(numbers.receive().value() == 8);
+  builder.await_all();
+  CHECK(error_of([&] { numbers.receive(); }).kind == cppless::error_kind::lost);
+}
+
 TEST_CASE("A node that never runs gives up its channels") {
   if (!is_local()) return;
   const cppless::channel<int> numbers;
@@ -228,12 +244,19 @@ TEST_CASE_TEMPLATE("A channel may be a node's value", Executor,
                    cppless::graph::host_controlled_executor,
                    cppless::graph::delegating_executor<>) {
   if (!is_local()) return;
-  const cppless::channel<int> numbers;
+  const cppless::channel<int> numbers, gate;
   cppless::graph::builder<Executor> builder{cppless::local_dispatcher({.workers = 2})};
-  const auto send = [](const cppless::channel<int>& to, int number) { to.send(number); };
-  then(just(builder, numbers), just(builder, 7), send);
+  const auto send = [](const cppless::channel<int>& from, const cppless::channel<int>& to) {
+    to.send(2 * from.receive().value());
+  };
+  then(just(builder, gate), just(builder, numbers), send);
+  builder.start();
+  int number = 0;
+  // As long as the node runs it may send: this is no `lost`.
+  CHECK(numbers.receive_for(number, 50ms) == channel_status::timeout);
+  gate.send(4);
+  CHECK(numbers.receive().value() == 8);
   builder.await_all();
-  CHECK(numbers.receive().value() == 7);
   CHECK(error_of([&] { numbers.receive(); }).kind == cppless::error_kind::lost);
 }
 
