@@ -42,7 +42,7 @@ class inline_dispatcher {
   instance create_instance() const;
 };
 
-/// What `CPPLESS_DISPATCHER` says: `local` (also where it is not set), `inline`, or `lambda` for
+/// What `CPPLESS_DISPATCHER` says: `local` (also if not set), `fiber`, `inline`, or `lambda` for
 /// `aws_dispatcher::from_env()` in programs that are linked for it (`aws_lambda_target` in CMake;
 /// see aws_lambda.hpp). Any other value makes `create_instance` throw `rejected`.
 class default_dispatcher {

@@ -26,22 +26,42 @@ cppless::instance serialising() {
   return fiber_dispatcher({.values = fiber_dispatcher::values::serialised}).create_instance();
 }
 
-/// Where the value's elements lie: tells copies from the value itself.
-std::uintptr_t place_of(const std::vector<int>& value) {
-  return reinterpret_cast<std::uintptr_t>(value.data());
-}
+/// Tells moved values from copied ones, and those that were encoded and decoded.
+std::atomic<int> allocations{0};
 
-std::uintptr_t place_of_argument(std::vector<int> value) { return place_of(value); }
-
-struct both {
-  std::vector<int> numbers;
-  std::uintptr_t place = 0;
+template <class T>
+struct counting_allocator {
+  using value_type = T;
+  counting_allocator() = default;
+  template <class U>
+  counting_allocator(const counting_allocator<U>&) noexcept {}
+  T* allocate(std::size_t count) {
+    ++allocations;
+    return std::allocator<T>().allocate(count);
+  }
+  void deallocate(T* block, std::size_t count) noexcept {
+    std::allocator<T>().deallocate(block, count);
+  }
+  bool operator==(const counting_allocator&) const = default;
 };
 
-both made_in_task() {
-  both made{std::vector<int>(1000, 3)};
-  made.place = place_of(made.numbers);
-  return made;
+using counted = std::vector<int, counting_allocator<int>>;
+
+std::size_t size_of(counted value) { return value.size(); }
+
+struct both {
+  counted numbers;
+  std::string text;
+};
+
+both make_both() { return {counted(1000, 3), "made in the task"}; }
+
+/// How many allocations `action` makes.
+template <class F>
+int allocations_of(F&& action) {
+  const int before = allocations;
+  action();
+  return allocations - before;
 }
 
 /// Its author forgot a member.
@@ -84,26 +104,39 @@ int sum(const std::vector<int>& of) {
   return total;
 }
 
+int go_down(int left) {
+  if (left == 0) return 0;
+  auto inner = moving();
+  return cppless::async(inner, cppless::fn<&go_down>, left - 1).get() + 1;
+}
+
 }  // namespace
 
-TEST_CASE("An argument given as an rvalue is the task's own, not a copy; a lvalue is copied") {
+TEST_CASE("An argument given as an rvalue is the task's own and not a copy, one as a lvalue is copied") {
   auto instance = moving();
-  std::vector<int> numbers(1000, 1);
-  const std::uintptr_t place = place_of(numbers);
-  CHECK(cppless::async(instance, cppless::fn<&place_of_argument>, numbers).get() != place);
+  counted numbers(1000, 1);
+  CHECK(allocations_of([&] {
+          CHECK(cppless::async(instance, cppless::fn<&size_of>, numbers).get() == 1000);
+        }) == 1);
   CHECK(numbers.size() == 1000);
-  CHECK(cppless::async(instance, cppless::fn<&place_of_argument>, std::move(numbers)).get() == place);
+  CHECK(allocations_of([&] {
+          CHECK(cppless::async(instance, cppless::fn<&size_of>, std::move(numbers)).get() == 1000);
+        }) == 0);
 }
 
 TEST_CASE("What the task returns reaches the future and the variable as it is") {
   auto instance = moving();
-  const both result = cppless::async(instance, cppless::fn<&made_in_task>).get();
-  CHECK(result.numbers == std::vector<int>(1000, 3));
-  CHECK(place_of(result.numbers) == result.place);
+  CHECK(allocations_of([&] {
+          const both result = cppless::async(instance, cppless::fn<&make_both>).get();
+          CHECK(result.numbers == counted(1000, 3));
+          CHECK(result.text == "made in the task");
+        }) == 1 + 1);  // and the one to compare with
   both variable;
-  cppless::dispatch(instance, cppless::fn<&made_in_task>, variable);
-  instance.wait_one();
-  CHECK(place_of(variable.numbers) == variable.place);
+  CHECK(allocations_of([&] {
+          cppless::dispatch(instance, cppless::fn<&make_both>, variable);
+          instance.wait_one();
+        }) == 1);
+  CHECK(variable.numbers.size() == 1000);
 }
 
 TEST_CASE("A task does not change the program's values, nor the program the task's") {
@@ -121,12 +154,14 @@ TEST_CASE("A task does not change the program's values, nor the program the task
   CHECK(*shared == 1);  // as with all other dispatchers
 }
 
-TEST_CASE("Serialised, values take the way they take to other dispatchers") {
-  std::vector<int> numbers(1000, 1);
-  const std::uintptr_t place = place_of(numbers);
+TEST_CASE("Serialised values are decoded anew, as with other dispatchers") {
   auto instance = serialising();
-  CHECK(cppless::async(instance, cppless::fn<&place_of_argument>, std::move(numbers)).get() != place);
+  counted numbers(1000, 1);
+  CHECK(allocations_of([&] {
+          CHECK(cppless::async(instance, cppless::fn<&size_of>, std::move(numbers)).get() == 1000);
+        }) == 1);
   CHECK(numbers.size() == 1000);
+  CHECK(allocations_of([&] { cppless::async(instance, cppless::fn<&make_both>).get(); }) == 2);
 }
 
 TEST_CASE("A type with code of its author's goes through that, moved or not") {
@@ -147,7 +182,7 @@ TEST_CASE("A value too deep for a fiber's stack is refused, and one that is not 
     return first;
   };
   CHECK(cppless::async(instance, cppless::fn<&length_of>, chain(100)).get() == 100);
-  list deep = chain(4000);
+  list deep = chain(10'000);
   const std::string said = message_of<cppless::error>(
       [&] { cppless::async(instance, cppless::fn<&length_of>, deep).get(); });
   CHECK(said.find("nothing was thrown") == std::string::npos);
@@ -218,13 +253,6 @@ TEST_CASE("A shared value is decoded once for all tasks, and nothing of it is ke
 
 TEST_CASE("Tasks on fibers call each other to any depth without a thread each") {
   fiber::runtime one_worker(1);
-  struct nested {
-    static int go(int left) {
-      if (left == 0) return 0;
-      auto inner = moving();
-      return cppless::async(inner, cppless::fn<&nested::go>, left - 1).get() + 1;
-    }
-  };
   auto instance = moving();
-  CHECK(cppless::async(instance, cppless::fn<&nested::go>, 500).get() == 500);
+  CHECK(cppless::async(instance, cppless::fn<&go_down>, 500).get() == 500);
 }

@@ -374,7 +374,7 @@ void fiber_instance::shut_down() noexcept {
     some_run = newest_ != nullptr;
     if (some_run) closing_ = &last;
   }
-  for (const std::stop_source& each : stops) each.request_stop();
+  for (std::stop_source& each : stops) each.request_stop();
   for (const task_id each : running) give_up_children({this, each});
   job_list settled;
   while (!given_up.empty()) {
