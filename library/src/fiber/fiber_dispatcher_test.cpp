@@ -205,6 +205,28 @@ TEST_CASE("A task that is cancelled is told by its stop token, and its waiters a
   CHECK_FALSE(fiber_dispatcher::stop_token().stop_possible());
 }
 
+TEST_CASE("What a task dispatches once it was given up is given up with it") {
+  static std::atomic<int> begun{0}, ended{0};
+  {
+    auto instance = moving();
+    auto task = cppless::async(instance, [] {
+      const std::stop_token stop = fiber_dispatcher::stop_token();
+      ++begun;
+      while (!stop.stop_requested()) fiber::this_fiber::sleep_for(1h, stop);
+      auto inner = moving();
+      auto child = cppless::async(inner, [] {
+        const std::stop_token never = fiber_dispatcher::stop_token();
+        while (!never.stop_requested()) fiber::this_fiber::sleep_for(1h, never);
+      });
+      child.wait();  // for ever, were it not given up
+      ++ended;
+    });
+    while (begun == 0) std::this_thread::yield();
+    CHECK(task.cancel());
+  }
+  CHECK(ended == 1);
+}
+
 TEST_CASE("A task that runs into its timeout fails with that while it goes on") {
   auto instance = moving();
   static std::atomic<bool> may_end{false}, has_ended{false};

@@ -116,6 +116,7 @@ void fiber_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mutex
   worker& here = current_or_attached();
   void* const place = here.blocks.allocate(sizeof(dispatched));
   dispatched& made = *new (place) dispatched(*this, std::move(sent));
+  const task_id id = made.id;
   link(made);
   lock.unlock();
   // From a fiber the newest first, so that those who wait for their own tasks stay few; from
@@ -124,6 +125,12 @@ void fiber_instance::send(std::unique_ptr<job> sent, std::unique_lock<std::mutex
     fiber::detail::submit(here, made);
   } else {
     inject(made);
+  }
+  // Whoever gives that one up looks for its children afterwards: this one was there, or it finds here
+  // that it has come too late.
+  const dispatched* const by = dispatched::current();
+  if (by != nullptr && by->at.load(std::memory_order_acquire) == dispatched::phase::abandoned) {
+    give_up_child(id);
   }
 }
 
@@ -342,10 +349,13 @@ void fiber_instance::give_up_children(const task_name& parent) {
     }
   }
   for (const auto& [on, id] : children) {
-    if (on == nullptr) continue;  // about to be closed
-    on->give_up(id, {error_kind::cancelled,
-                     "task " + std::to_string(id) + " was cancelled with the task that dispatched it"});
+    if (on != nullptr) on->give_up_child(id);  // else it is about to be closed
   }
+}
+
+void fiber_instance::give_up_child(task_id id) {
+  give_up(id, {error_kind::cancelled,
+               "task " + std::to_string(id) + " was cancelled with the task that dispatched it"});
 }
 
 void fiber_instance::shut_down() noexcept {

@@ -75,6 +75,7 @@ class fiber_instance final : public cppless::detail::instance_core,
   std::unique_ptr<cppless::detail::job> abandon(dispatched& which) noexcept;
   bool give_up(task_id id, const cppless::detail::failure& reason);
 
+  void give_up_child(task_id id);
   static void give_up_children(const task_name& parent);
 
   // fiber_limits.cpp: time limits, kept by a thread that the first of them starts
