@@ -5,6 +5,7 @@
 #include <cmath>
 #include <compare>
 #include <numeric>
+#include <string>
 
 #include "task/described_exception.hpp"
 
@@ -76,6 +77,11 @@ chunk_failure element_scope::fail(std::size_t place) {
   if (update_scope* const task = update_scope::current()) task->log = std::move(before_);
   described_exception thrown = describe_current_exception();
   return {place, std::move(thrown.type), std::move(thrown.what)};
+}
+
+void reject_outcome(std::size_t place, std::size_t count) {
+  throw rejected("malformed outcome of a chunk of " + std::to_string(count) +
+                 " elements, at element " + std::to_string(place));
 }
 
 std::exception_ptr error_of(const chunk_failure& failure, const char* task, task_id id) {

@@ -48,6 +48,9 @@ class element_scope {
 /// The error that a chunk's element failed with.
 std::exception_ptr error_of(const chunk_failure& failure, const char* task, task_id id);
 
+/// Throws `rejected`: a chunk's outcome does not fit its elements.
+[[noreturn]] void reject_outcome(std::size_t place, std::size_t count);
+
 template <class F>
 struct chunk_state {
   F callable;
@@ -152,8 +155,11 @@ void take_chunk(future<chunk_outcome<R>>& from, const std::size_t* places, std::
         to[places[at]].value.emplace();
       } else if (value < outcome.values.size()) {
         to[places[at]].value.emplace(std::move(outcome.values[value++]));
+      } else {
+        reject_outcome(at, count);
       }
     }
+    if (failure != outcome.failures.end()) reject_outcome(failure->place, count);
   } catch (...) {
     for (std::size_t at = 0; at < count; ++at) to[places[at]].error = std::current_exception();
   }
